@@ -1,0 +1,32 @@
+# brim_module(<name> DEPS <lower modules> SOURCES <files>)
+# Adds src/<name>/<file> to the library and, where it exists, tests/<name>/test_<file> to CTest as
+# "<name>/<file>". A module may only depend on one that was declared before it: arrows point down.
+function(brim_module name)
+    cmake_parse_arguments(M "" "" "DEPS;SOURCES" ${ARGN})
+    foreach(dep ${M_DEPS})
+        if(NOT dep IN_LIST BRIM_MODULES)
+            message(FATAL_ERROR "${name} depends on ${dep}, which is not below it")
+        endif()
+    endforeach()
+    set(BRIM_MODULES ${BRIM_MODULES} ${name} PARENT_SCOPE)
+    file(APPEND ${PROJECT_BINARY_DIR}/layers.txt "${name}: ${M_DEPS}\n")
+    foreach(source ${M_SOURCES})
+        target_sources(brimful_objects PRIVATE ${PROJECT_SOURCE_DIR}/src/${name}/${source})
+        get_filename_component(stem ${source} NAME_WE)
+        if(BRIM_TESTS AND EXISTS ${PROJECT_SOURCE_DIR}/tests/${name}/test_${stem}.c)
+            brim_test(${name}/${stem} tests/${name}/test_${stem}.c)
+        endif()
+    endforeach()
+endfunction()
+
+# brim_test(<CTest name> <source>): a cmocka program that may look inside the library.
+function(brim_test name source)
+    string(REPLACE "/" "_" target "test_${name}")
+    add_executable(${target} ${PROJECT_SOURCE_DIR}/${source})
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
+    target_compile_definitions(${target} PRIVATE
+        TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data" TEST_CACHE="${BRIM_CACHE}")
+    target_compile_options(${target} PRIVATE ${BRIM_WARNINGS})
+    target_link_libraries(${target} PRIVATE brimful_inside cmocka)
+    add_test(NAME ${name} COMMAND ${target})
+endfunction()

@@ -1,0 +1,106 @@
+/*
+ * memory.h - where bytes come from: every object is given an allocator, and an allocator is an
+ * account of one budget.
+ *
+ * A budget is a hard limit in bytes. Its accounts say what the bytes are for; together they never
+ * hold more than the limit, not for an instant. What is merely predicted (a decoder's scratch inside
+ * a library that has an allocator of its own) is reserved, so it counts like the rest.
+ *
+ * Threads: budgets and their accounts may be used from any thread.
+ */
+#ifndef BRIMFUL_MEMORY_H
+#define BRIMFUL_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "brimful/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * alloc: at least `bytes` (not 0), aligned to `align` (a power of two; 0 = 64), into *out.
+ * BRIM_E_BUDGET says that the account is full (shrink the batch), BRIM_E_NOMEM that the system
+ * refused (stop); on failure *out is NULL. release: gives back what alloc gave, with the same size;
+ * p may be NULL.
+ */
+typedef struct brim_alloc {
+    brim_status (*alloc)(void *ctx, size_t bytes, size_t align, void **out);
+    void (*release)(void *ctx, void *p, size_t bytes);
+    void *ctx;
+} brim_alloc;
+
+/* Zeroed memory, or NULL with the reason in *why. */
+static inline void *brim_alloc_zeroed(const brim_alloc *mem, size_t bytes, brim_status *why)
+{
+    void *p = NULL;
+
+    *why = mem->alloc(mem->ctx, bytes, 0, &p);
+    return *why == BRIM_OK ? memset(p, 0, bytes) : NULL;
+}
+
+static inline void brim_alloc_release(const brim_alloc *mem, void *p, size_t bytes)
+{
+    if (p) mem->release(mem->ctx, p, bytes);
+}
+
+/* The C heap, without a limit; lives for ever. */
+BRIM_API const brim_alloc *brim_heap(void);
+
+typedef enum brim_account {
+    BRIM_ACCOUNT_ACTIVATIONS, /* what the model runtime takes while it runs */
+    BRIM_ACCOUNT_TENSORS,     /* batches waiting for the model */
+    BRIM_ACCOUNT_DECODERS,    /* scratch of pictures being decoded */
+    BRIM_ACCOUNT_QUEUES,      /* file bytes and rows between two stages */
+    BRIM_ACCOUNT_RESULTS,     /* records waiting for the store */
+    BRIM_ACCOUNT_OTHER,       /* everything else that is ours */
+    BRIM_N_ACCOUNTS,
+} brim_account;
+
+/* "activations", "tensors", ...; never NULL. */
+BRIM_API const char *brim_account_name(brim_account account);
+
+typedef struct brim_account_usage {
+    size_t live_bytes;
+    size_t peak_bytes;   /* highest live_bytes since the budget was made */
+    uint64_t n_refusals; /* requests answered with BRIM_E_BUDGET */
+} brim_account_usage;
+
+typedef struct brim_budget brim_budget;
+
+/*
+ * A budget of limit_bytes (0 = 80 % of brim_memory_free_bytes()). On success *out is the caller's,
+ * to be given to brim_budget_destroy(); on failure *out is NULL.
+ */
+BRIM_API brim_status brim_budget_create(size_t limit_bytes, brim_budget **out, brim_error *err);
+
+/* Every byte must have been given back before. Accepts NULL. */
+BRIM_API void brim_budget_destroy(brim_budget *budget);
+
+/* The allocator that charges this account; lives as long as the budget. */
+BRIM_API const brim_alloc *brim_budget_alloc(brim_budget *budget, brim_account account);
+
+/* Counts bytes without handing out memory: for what a library will take by itself. */
+BRIM_API brim_status brim_budget_reserve(brim_budget *budget, brim_account account, size_t bytes);
+BRIM_API void brim_budget_give_back(brim_budget *budget, brim_account account, size_t bytes);
+
+BRIM_API size_t brim_budget_limit_bytes(const brim_budget *budget);
+BRIM_API size_t brim_budget_live_bytes(const brim_budget *budget);
+BRIM_API size_t brim_budget_peak_bytes(const brim_budget *budget);
+BRIM_API brim_account_usage brim_budget_usage(const brim_budget *budget, brim_account account);
+
+/*
+ * Bytes this process could still take without pushing the machine or its control group into trouble:
+ * MemAvailable, the control group's limit (v1 and v2) less what it holds beyond reclaimable page
+ * cache, and RLIMIT_AS, whichever is least. `root` is where /proc and /sys are looked for, "" on a
+ * real machine. 0 where nothing can be found out.
+ */
+BRIM_API size_t brim_memory_free_bytes(const char *root);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* BRIMFUL_MEMORY_H */

@@ -1,0 +1,25 @@
+/* size.h - sums and products of sizes that come from strangers: overflow is an error, never a wrap. */
+#ifndef BRIM_BASE_SIZE_H
+#define BRIM_BASE_SIZE_H
+
+#include <stddef.h>
+
+#include "brimful/status.h"
+
+/* *out = a * b; BRIM_E_ARG and *out = 0 where that does not fit. */
+static inline brim_status brim_mul_bytes(size_t a, size_t b, size_t *out)
+{
+    if (!__builtin_mul_overflow(a, b, out)) return BRIM_OK;
+    *out = 0;
+    return BRIM_E_ARG;
+}
+
+/* *out = a + b; BRIM_E_ARG and *out = 0 where that does not fit. */
+static inline brim_status brim_add_bytes(size_t a, size_t b, size_t *out)
+{
+    if (!__builtin_add_overflow(a, b, out)) return BRIM_OK;
+    *out = 0;
+    return BRIM_E_ARG;
+}
+
+#endif /* BRIM_BASE_SIZE_H */

@@ -1,0 +1,86 @@
+/*
+ * session.h - a model that can be run on batches, whatever runs it.
+ *
+ * Today ONNX Runtime on the CPU stands behind it; a simulated device will join. The interface knows
+ * tensors and names, nothing about pictures or tasks.
+ *
+ * Threads: one run at a time; describing is free.
+ */
+#ifndef BRIM_SESSION_SESSION_H
+#define BRIM_SESSION_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/log.h"
+#include "brimful/memory.h"
+#include "brimful/status.h"
+
+enum { BRIM_MAX_DIMS = 8 };
+
+typedef enum brim_dtype { BRIM_F32, BRIM_F16, BRIM_I64, BRIM_DTYPE_OTHER } brim_dtype;
+
+/* dims[i] is -1 where the model leaves it open. Names live as long as the session. */
+typedef struct brim_port {
+    const char *name;
+    brim_dtype dtype;
+    size_t n_dims;
+    int64_t dims[BRIM_MAX_DIMS];
+} brim_port;
+
+/* A result lent by the session until brim_session_give_back(); float16 arrives widened. */
+typedef struct brim_output {
+    const float *data;
+    size_t n_dims;
+    size_t dims[BRIM_MAX_DIMS];
+} brim_output;
+
+typedef struct brim_session brim_session;
+
+struct brim_session_ops {
+    brim_status (*run)(brim_session *self, const float *pixels, size_t n, uint32_t height,
+                       uint32_t width, brim_output *out, brim_error *err);
+    void (*give_back)(brim_session *self);
+    void (*close)(brim_session *self);
+};
+
+struct brim_session {
+    const struct brim_session_ops *ops;
+    brim_port image;         /* the one image input: (batch, 3, height, width) */
+    const brim_port *layers; /* the outputs, in the model's order */
+    size_t n_layers;
+    size_t layer; /* index of the output that run() fetches, set before the first run */
+};
+
+/* Batch size the model insists on, or 0 where it takes any. */
+static inline size_t brim_session_fixed_batch(const brim_session *session)
+{
+    return session->image.dims[0] > 0 ? (size_t)session->image.dims[0] : 0;
+}
+
+/*
+ * Runs pixels (n, 3, height, width) and lends the chosen layer in *out (n first). A model with a
+ * fixed batch must be given exactly that n. BRIM_E_BUDGET: did not fit, fewer may; the session goes
+ * on working. BRIM_E_ARG: the model does not take this shape. BRIM_E_RUNTIME: anything else.
+ */
+static inline brim_status brim_session_run(brim_session *session, const float *pixels, size_t n,
+                                           uint32_t height, uint32_t width, brim_output *out,
+                                           brim_error *err)
+{
+    return session->ops->run(session, pixels, n, height, width, out, err);
+}
+
+/* Ends the loan of the last run's output; free of effect without one. */
+static inline void brim_session_give_back(brim_session *session)
+{
+    session->ops->give_back(session);
+}
+
+/* Accepts NULL. */
+static inline void brim_session_close(brim_session *session)
+{
+    if (session) session->ops->close(session);
+}
+
+#endif /* BRIM_SESSION_SESSION_H */

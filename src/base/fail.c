@@ -1,33 +1,26 @@
-/* fail.c - statuses and the words that go with them. */
+/*
+ * fail.c - statuses and the words that go with them.
+ *
+ * Every message goes through brim_escape_line(): names of files and words of libraries are in them.
+ */
 #include "base/fail.h"
+
+#include "base/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* A cut in the middle of a UTF-8 character would make the line invalid: step back to its start. */
-static void end_at_whole_character(char *text, size_t capacity, int wanted)
-{
-    if (wanted < 0 || (size_t)wanted < capacity) return;
-
-    size_t end = capacity - 1;
-    size_t start = end;
-    while (start > 0 && ((unsigned char)text[start - 1] & 0xC0) == 0x80)
-        start--;
-    if (start == 0) return;
-    unsigned char lead = (unsigned char)text[start - 1];
-    size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1;
-    if (length > 1 && start - 1 + length > end) text[start - 1] = '\0';
-}
-
 brim_status brim_fail(brim_error *err, brim_status status, const char *fmt, ...)
 {
     if (err) {
+        char words[sizeof(err->message)];
+
         va_list args;
         va_start(args, fmt);
-        int wanted = vsnprintf(err->message, sizeof(err->message), fmt, args);
+        vsnprintf(words, sizeof(words), fmt, args);
         va_end(args);
-        end_at_whole_character(err->message, sizeof(err->message), wanted);
+        brim_escape_line(words, err->message, sizeof(err->message));
         err->status = status;
     }
     return status;

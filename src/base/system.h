@@ -1,0 +1,36 @@
+/*
+ * system.h - what the operating system says about this machine and the control group we run in.
+ *
+ * `root` is where /proc and /sys are looked for: "" on a real machine, a folder in tests.
+ */
+#ifndef BRIM_BASE_SYSTEM_H
+#define BRIM_BASE_SYSTEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The first bytes of a small file, NUL-terminated (capacity counts the NUL); false if unreadable. */
+bool brim_system_read(const char *root, const char *path, char *out, size_t capacity);
+
+/* A file that holds one whole number; false for "max", "-1" and whatever else is none. */
+bool brim_system_read_number(const char *root, const char *path, uint64_t *out);
+
+/* The number after "key" and blanks at the start of a line of text; false where there is none. */
+bool brim_system_find_number(const char *text, const char *key, uint64_t *out);
+
+/*
+ * The folder of our control group for a controller ("memory", "cpu"), as a path below root without a
+ * trailing slash, and whether it is a version 2 group. In a container whose own group is mounted as
+ * the root of the hierarchy that folder is taken. False where there is no such hierarchy.
+ */
+bool brim_system_cgroup(const char *root, const char *controller, char *out, size_t capacity,
+                        bool *is_v2);
+
+/* CPUs we may use: the affinity mask and the control group's quota, the lesser; at least 1. */
+uint32_t brim_system_n_cpus(const char *root);
+
+/* Highest resident size of this process so far (VmHWM); 0 where unknown. */
+size_t brim_system_peak_resident_bytes(void);
+
+#endif /* BRIM_BASE_SYSTEM_H */

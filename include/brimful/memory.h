@@ -3,8 +3,8 @@
  * account of one budget.
  *
  * A budget is a hard limit in bytes. Its accounts say what the bytes are for; together they never
- * hold more than the limit, not for an instant. What is merely predicted (a decoder's scratch inside
- * a library that has an allocator of its own) is reserved, so it counts like the rest.
+ * hold more than the limit, not for an instant. What is merely predicted (a decoder's scratch
+ * inside a library that has an allocator of its own) is reserved, so it counts like the rest.
  *
  * Threads: budgets and their accounts may be used from any thread.
  */
@@ -93,10 +93,10 @@ BRIM_API size_t brim_budget_peak_bytes(const brim_budget *budget);
 BRIM_API brim_account_usage brim_budget_usage(const brim_budget *budget, brim_account account);
 
 /*
- * Bytes this process could still take without pushing the machine or its control group into trouble:
- * MemAvailable, the control group's limit (v1 and v2) less what it holds beyond reclaimable page
- * cache, and RLIMIT_AS, whichever is least. `root` is where /proc and /sys are looked for, "" on a
- * real machine. 0 where nothing can be found out.
+ * Bytes this process could still take without pushing the machine or its control group into
+ * trouble: MemAvailable, the control group's limit (v1 and v2) less what it holds beyond
+ * reclaimable page cache, and RLIMIT_AS, whichever is least. `root` is where /proc and /sys are
+ * looked for, "" on a real machine. 0 where nothing can be found out.
  */
 BRIM_API size_t brim_memory_free_bytes(const char *root);
 

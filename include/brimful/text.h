@@ -1,5 +1,6 @@
 /*
- * text.h - words that come from strangers (names of files, messages of libraries), made safe to show.
+ * text.h - words that come from strangers (names of files, messages of libraries), made safe to
+ * show.
  */
 #ifndef BRIMFUL_TEXT_H
 #define BRIMFUL_TEXT_H

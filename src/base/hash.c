@@ -23,6 +23,11 @@ void brim_hash_bytes(const void *data, size_t bytes, char out[BRIM_HASH_BYTES])
     write_digest(XXH3_128bits(data, bytes), out);
 }
 
+uint64_t brim_hash_64(const void *data, size_t bytes)
+{
+    return XXH3_64bits(data, bytes);
+}
+
 brim_status brim_hash_file(const char *path, char out[BRIM_HASH_BYTES], brim_error *err)
 {
     brim_status status = BRIM_OK;

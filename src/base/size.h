@@ -1,4 +1,5 @@
-/* size.h - sums and products of sizes that come from strangers: overflow is an error, never a wrap. */
+/* size.h - sums and products of sizes that come from strangers: overflow is an error, never a wrap.
+ */
 #ifndef BRIM_BASE_SIZE_H
 #define BRIM_BASE_SIZE_H
 

@@ -31,7 +31,8 @@ static inline void brim_monitor_leave(brim_monitor *monitor)
     pthread_mutex_unlock(&monitor->lock);
 }
 
-/* Inside only. Gives the lock up until somebody wakes; the caller looks again at what it waits for. */
+/* Inside only. Gives the lock up until somebody wakes; the caller looks again at what it waits for.
+ */
 static inline void brim_monitor_wait(brim_monitor *monitor)
 {
     pthread_cond_wait(&monitor->changed, &monitor->lock);
@@ -45,7 +46,8 @@ static inline void brim_monitor_wake(brim_monitor *monitor)
     pthread_cond_broadcast(&monitor->changed);
 }
 
-/* Starts a thread with all signals blocked (the caller's threads receive them) and a name for ps. */
+/* Starts a thread with all signals blocked (the caller's threads receive them) and a name for ps.
+ */
 brim_status brim_thread_start(pthread_t *out, const char *name, void *(*body)(void *), void *arg);
 
 #endif /* BRIM_BASE_SYNC_H */

@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The first bytes of a small file, NUL-terminated (capacity counts the NUL); false if unreadable. */
+/* The first bytes of a small file, NUL-terminated (capacity counts the NUL); false if unreadable.
+ */
 bool brim_system_read(const char *root, const char *path, char *out, size_t capacity);
 
 /* A file that holds one whole number; false for "max", "-1" and whatever else is none. */
@@ -20,9 +21,9 @@ bool brim_system_read_number(const char *root, const char *path, uint64_t *out);
 bool brim_system_find_number(const char *text, const char *key, uint64_t *out);
 
 /*
- * The folder of our control group for a controller ("memory", "cpu"), as a path below root without a
- * trailing slash, and whether it is a version 2 group. In a container whose own group is mounted as
- * the root of the hierarchy that folder is taken. False where there is no such hierarchy.
+ * The folder of our control group for a controller ("memory", "cpu"), as a path below root without
+ * a trailing slash, and whether it is a version 2 group. In a container whose own group is mounted
+ * as the root of the hierarchy that folder is taken. False where there is no such hierarchy.
  */
 bool brim_system_cgroup(const char *root, const char *controller, char *out, size_t capacity,
                         bool *is_v2);

@@ -74,7 +74,8 @@ size_t brim_escape_line(const char *text, char *out, size_t capacity)
     return (size_t)(end - out);
 }
 
-/* The next character of a name: how many bytes it has, and whether the key holds them as they are. */
+/* The next character of a name: how many bytes it has, and whether the key holds them as they are.
+ */
 static size_t next_of_name(const char *name, size_t left, bool *as_is)
 {
     unsigned code = 0;

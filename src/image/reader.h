@@ -24,19 +24,23 @@ typedef struct brim_image_info {
     uint32_t width;       /* pixels, as stored */
     uint32_t height;
     uint8_t orientation;  /* EXIF, 1..8; 1 where there is none or it makes no sense */
+    uint8_t depth;        /* bits of a sample as stored; above 8 they were scaled */
     bool whole_frame;     /* no scanline before all is decoded: progressive, interlaced, WebP */
     size_t scratch_bytes; /* predicted: what reading all rows takes beside the file's own bytes, the
                              libraries' share included */
+    size_t foreign_bytes; /* the part of it that libraries take past the reader's allocator */
 } brim_image_info;
 
 typedef struct brim_reader brim_reader;
 
 /*
- * Reads the header of a picture. data stays the caller's and must outlive the reader. max_px (0 = no
- * limit) bounds width x height: above it BRIM_E_FORMAT with the words "image too large: N pixels,
- * limit L (--max-pixels)". Content decides the format. BRIM_E_UNSUPPORTED names a known format
- * without a decoder here ("a GIF picture: this build reads JPEG, PNG and WebP"), BRIM_E_FORMAT says
- * "not a picture" or what is wrong ("truncated JPEG", "empty file").
+ * Reads the header of a picture; the libraries behind the formats start only when the first row is
+ * asked for, so an open reader costs next to nothing. data stays the caller's and must outlive the
+ * reader. max_px (0 = no limit) bounds width x height: above it BRIM_E_FORMAT with the words "image
+ * too large: N pixels, limit L (--max-pixels)". Content decides the format. BRIM_E_UNSUPPORTED names
+ * a known format without a decoder here ("a GIF picture: this build reads JPEG, PNG and WebP"),
+ * BRIM_E_FORMAT says "not a picture" or what is wrong ("truncated JPEG", "empty file"). No message
+ * names the file: the caller knows it.
  */
 brim_status brim_reader_open(const brim_alloc *mem, const void *data, size_t bytes, uint64_t max_px,
                              brim_reader **out, brim_error *err);

@@ -2,8 +2,8 @@
  * budget.c - a hard limit over the C heap, and accounts that say what the bytes are for.
  *
  * One compare-and-swap on the total decides a request before any memory is asked for, so the sum of
- * the accounts is never above the limit, whatever the threads do. (The paged arena will stand behind
- * the same allocators.)
+ * the accounts is never above the limit, whatever the threads do. (The paged arena will stand
+ * behind the same allocators.)
  */
 #include "brimful/memory.h"
 

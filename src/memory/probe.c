@@ -66,8 +66,7 @@ static size_t address_space_free(const char *root)
 
 size_t brim_memory_free_bytes(const char *root)
 {
-    size_t least =
-        lesser(machine_free(root), lesser(group_free(root), address_space_free(root)));
+    size_t least = lesser(machine_free(root), lesser(group_free(root), address_space_free(root)));
 
     return least == SIZE_MAX ? 0 : least;
 }

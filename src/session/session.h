@@ -29,7 +29,7 @@ typedef struct brim_port {
     int64_t dims[BRIM_MAX_DIMS];
 } brim_port;
 
-/* A result lent by the session until brim_session_give_back(); float16 arrives widened. */
+/* A result lent until brim_session_give_back() or the next run; float16 arrives widened. */
 typedef struct brim_output {
     const float *data;
     size_t n_dims;

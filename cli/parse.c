@@ -1,0 +1,169 @@
+/* parse.c - words of the command line into a command's args, by its option table; --help from the
+ * same. */
+#include "cli.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int cli_usage(const cli_command *command, const char *fmt, ...)
+{
+    char words[1024], line[1024];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(words, sizeof(words), fmt, args);
+    va_end(args);
+    brim_escape_line(words, line, sizeof(line));
+    if (command)
+        fprintf(stderr, "brimful %s: %s (see brimful %s --help)\n", command->name, line,
+                command->name);
+    else
+        fprintf(stderr, "brimful: %s (see brimful --help)\n", line);
+    return CLI_EXIT_USAGE;
+}
+
+int cli_fail(const cli_command *command, const brim_error *err)
+{
+    fprintf(stderr, "brimful %s: %s\n", command->name, err->message);
+    return CLI_EXIT_FAILED;
+}
+
+static void print_option(const cli_option *option, FILE *to)
+{
+    char left[64], letter[8] = "    ";
+
+    if (option->letter) snprintf(letter, sizeof(letter), "-%c, ", option->letter);
+    const char *name = option->name ? option->name : "";
+    snprintf(left, sizeof(left), "%s%s%s%s%s", letter, option->name ? "--" : "", name,
+             option->metavar ? " " : "", option->metavar ? option->metavar : "");
+    fprintf(to, "  %-24s  %s\n", left, option->help);
+}
+
+void cli_print_help(const cli_command *command, FILE *to)
+{
+    static const cli_option HELP = {
+        .name = "help", .letter = 'h', .kind = CLI_FLAG, .help = "this text"};
+
+    fprintf(to, "%s - %s\n\nusage: %s\n\n%s\n\noptions:\n", command->name, command->summary,
+            command->usage, command->details);
+    for (size_t i = 0; i < command->n_options; i++)
+        print_option(&command->options[i], to);
+    print_option(&HELP, to);
+}
+
+static const cli_option *find_long(const cli_command *command, const char *name, size_t length)
+{
+    for (size_t i = 0; i < command->n_options; i++) {
+        const char *known = command->options[i].name;
+        if (known && strlen(known) == length && memcmp(known, name, length) == 0)
+            return &command->options[i];
+    }
+    return NULL;
+}
+
+static const cli_option *find_letter(const cli_command *command, char letter)
+{
+    for (size_t i = 0; i < command->n_options; i++)
+        if (command->options[i].letter == letter) return &command->options[i];
+    return NULL;
+}
+
+static bool parse_count(const cli_option *option, const char *text, uint64_t *out)
+{
+    char *end;
+
+    if (option->takes_auto && strcmp(text, "auto") == 0) {
+        *out = 0;
+        return true;
+    }
+    if (strspn(text, "0123456789") != strlen(text) || *text == '\0') return false;
+    errno = 0;
+    *out = strtoull(text, &end, 10);
+    return errno == 0 && *out > 0 && (option->max == 0 || *out <= option->max);
+}
+
+/* CLI_PARSED or CLI_EXIT_USAGE. */
+static int set_option(const cli_command *command, void *args, const cli_option *option,
+                      const char *shown, const char *value)
+{
+    char *field = (char *)args + option->offset;
+    uint64_t count;
+    size_t bytes;
+
+    switch (option->kind) {
+    case CLI_FLAG:
+        *(bool *)field = true;
+        return CLI_PARSED;
+    case CLI_TEXT:
+        if (*value == '\0') return cli_usage(command, "%s: an empty %s", shown, option->metavar);
+        *(const char **)field = value;
+        return CLI_PARSED;
+    case CLI_COUNT:
+        if (!parse_count(option, value, &count))
+            return cli_usage(command, "%s %s: not a whole number%s%s", shown, value,
+                             option->max ? " in range" : " above 0",
+                             option->takes_auto ? ", nor auto" : "");
+        *(uint64_t *)field = count;
+        return CLI_PARSED;
+    case CLI_BYTES:
+        if (!cli_parse_bytes(value, &bytes))
+            return cli_usage(command, "%s %s: not a size such as 600MiB or 6GiB", shown, value);
+        *(size_t *)field = bytes;
+        return CLI_PARSED;
+    }
+    return CLI_PARSED;
+}
+
+/* Takes argv[*at], an option, with its value; *at is moved to its last word. */
+static int take_option(const cli_command *command, void *args, int argc, char **argv, int *at)
+{
+    const char *word = argv[*at];
+    const char *value = NULL;
+    const cli_option *option;
+    char shown[64];
+
+    if (word[1] == '-') {
+        size_t length = strcspn(word + 2, "=");
+        option = find_long(command, word + 2, length);
+        if (word[2 + length] == '=') value = word + 2 + length + 1;
+        snprintf(shown, sizeof(shown), "--%.*s", (int)(length < 40 ? length : 40), word + 2);
+    } else {
+        option = find_letter(command, word[1]);
+        if (word[2] != '\0') value = word + 2;
+        snprintf(shown, sizeof(shown), "-%c", word[1]);
+    }
+    if (!option) return cli_usage(command, "no such option: %s", word);
+    if (option->kind == CLI_FLAG) {
+        if (value) return cli_usage(command, "%s takes no value", shown);
+    } else if (!value) {
+        if (*at + 1 >= argc) return cli_usage(command, "%s wants %s", shown, option->metavar);
+        value = argv[++*at];
+    }
+    return set_option(command, args, option, shown, value);
+}
+
+int cli_parse(const cli_command *command, void *args, int argc, char **argv, cli_words *words)
+{
+    bool only_words = false;
+    size_t n = 0;
+
+    for (int i = 1; i < argc; i++) {
+        const char *word = argv[i];
+        if (only_words || word[0] != '-' || word[1] == '\0') {
+            argv[n++] = argv[i];
+        } else if (strcmp(word, "--") == 0) {
+            only_words = true;
+        } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+            cli_print_help(command, stdout);
+            return CLI_EXIT_OK;
+        } else {
+            int rc = take_option(command, args, argc, argv, &i);
+            if (rc != CLI_PARSED) return rc;
+        }
+    }
+    *words = (cli_words){(const char *const *)argv, n};
+    return CLI_PARSED;
+}

@@ -1,0 +1,107 @@
+/*
+ * job.h - a whole run as one object: options in, results in a store.
+ *
+ *     brim_embed_options options = BRIM_OPTIONS(brim_embed_options);
+ *     options.model = "siglip/";
+ *     options.inputs = (const char *const[]){"photos"};
+ *     options.n_inputs = 1;
+ *     options.store = "photos.db";
+ *     brim_embed_create(&options, &job, &err), brim_job_run(job, &report, &err),
+ * brim_job_destroy(job);
+ *
+ * Threads: a job belongs to one thread; brim_job_stop() may be called from any, and from a signal
+ * handler.
+ */
+#ifndef BRIMFUL_JOB_H
+#define BRIMFUL_JOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "brimful/log.h"
+#include "brimful/observe.h"
+#include "brimful/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct brim_job brim_job;
+
+/*
+ * Start from BRIM_OPTIONS(brim_embed_options), set model, inputs and store, change what you need; 0
+ * or NULL means "the default". What it points to is borrowed until brim_job_destroy().
+ */
+typedef struct brim_embed_options {
+    size_t struct_bytes; /* set by BRIM_OPTIONS; lets later versions add fields */
+
+    const char *model; /* a model folder, or one .onnx file */
+    const char
+        *precision; /* "fp32" (default), "fp16", "quantized", ...: which file of the folder */
+    const char *processor; /* another preprocessor_config.json than the model's */
+    const char *layer;     /* output to take; NULL = image_embeds, embedding, pooler_output, or the
+                              first token of last_hidden_state */
+    bool raw;              /* leave vectors at the length they have, instead of 1 */
+
+    const char *const *inputs; /* files, folders, "@list" */
+    size_t n_inputs;
+    const char *root; /* keys are relative to it, and so are the lines of lists */
+    bool nul_lists;   /* lists end their names with NUL */
+
+    const char *store;
+    bool retry_failed; /* do rows again that failed in an earlier run */
+    uint64_t limit;    /* rows to do at most; 0 = all */
+
+    size_t memory_bytes;     /* hard limit of what is ours; 0 = 80 % of what is free */
+    uint32_t n_threads;      /* 0 = the CPUs we may use */
+    uint32_t batch;          /* pictures in a run of the model; 0 = auto */
+    uint64_t max_px;         /* of one picture; 0 = 178,956,970 */
+    uint32_t file_timeout_s; /* a file that gives no byte that long is a failure; 0 = 30 */
+
+    const brim_log *log;
+    void (*progress)(void *ctx,
+                     const brim_progress *progress); /* from the thread in brim_job_run() */
+    void *progress_ctx;
+    uint32_t progress_ms; /* between two calls; 0 = 500 */
+} brim_embed_options;
+
+/* What a run did. */
+typedef struct brim_report {
+    size_t struct_bytes; /* set by BRIM_OPTIONS */
+    brim_progress counts;
+    bool stopped;               /* ended early by brim_job_stop() */
+    uint64_t n_known;           /* rows that the set held before, failures included */
+    size_t limit_bytes;         /* --memory */
+    size_t peak_bytes;          /* highest sum of our accounts */
+    size_t peak_resident_bytes; /* of the process, as the system counts (VmHWM); 0 = unknown */
+    double load_s;              /* to load the model and open everything */
+} brim_report;
+
+/*
+ * Opens the model, the inputs and the store, and begins a run in it. On success *out is the
+ * caller's, to be given to brim_job_destroy(); on failure *out is NULL and err says in one line
+ * what to do. BRIM_E_BUSY: another process runs in the same set of the same store.
+ */
+BRIM_API brim_status brim_embed_create(const brim_embed_options *options, brim_job **out,
+                                       brim_error *err);
+
+/*
+ * Runs to the end, once. BRIM_OK also when single rows failed (see report) and when the run was
+ * stopped. report, which may be NULL, is filled in any case.
+ */
+BRIM_API brim_status brim_job_run(brim_job *job, brim_report *report, brim_error *err);
+
+/* Asks the run to finish its batches, write them and end. */
+BRIM_API void brim_job_stop(brim_job *job);
+
+/* Accepts NULL. */
+BRIM_API void brim_job_destroy(brim_job *job);
+
+/* The report as one line of JSON, cut never: BRIM_E_ARG where capacity is short. */
+BRIM_API brim_status brim_report_json(const brim_report *report, char *out, size_t capacity);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* BRIMFUL_JOB_H */

@@ -1,0 +1,261 @@
+/*
+ * jpeg.c - JPEG through libjpeg-turbo, with the settings that Pillow has.
+ *
+ * Accurate integer transform, smooth chroma upsampling; CMYK inverted as Adobe writes it. Warnings
+ * are passed over. A file that ends before its end marker is a failure, since what stands in for the
+ * missing part would be grey.
+ *
+ * libjpeg-turbo allocates by itself: what it will take is predicted in the probe.
+ */
+#include "image/decoder.h"
+
+#include <setjmp.h>
+#include <stdio.h> /* jpeglib.h names FILE */
+#include <string.h>
+
+#include <jerror.h>
+#include <jpeglib.h>
+
+#include "base/fail.h"
+#include "image/jpeg_header.h"
+
+/* A small file can hold thousands of empty scans, each of which is a walk over all coefficients. */
+#define MAX_SCANS 500
+
+typedef struct jpeg_decoder {
+    const brim_alloc *mem;
+    const brim_image_info *info;
+    struct jpeg_decompress_struct library;
+    struct jpeg_error_mgr errors;
+    struct jpeg_source_mgr source;
+    struct jpeg_progress_mgr progress;
+    jmp_buf escape; /* where a failing library lands; set in each call of ours */
+    bool truncated;
+    bool too_many_scans;
+    uint8_t *cmyk; /* 4 x width; NULL where rows come as RGB */
+    uint8_t *rgb;  /* where the row under way goes */
+} jpeg_decoder;
+
+static bool jpeg_matches(const uint8_t *data, size_t bytes)
+{
+    size_t n = bytes < 3 ? bytes : 3;
+
+    return n >= 2 && memcmp(data, "\xff\xd8\xff", n) == 0;
+}
+
+static brim_status jpeg_probe(const uint8_t *data, size_t bytes, brim_image_info *info,
+                              brim_error *err)
+{
+    brim_jpeg_header header;
+
+    brim_status status = brim_jpeg_read_header(data, bytes, &header, err);
+    if (status != BRIM_OK) return status;
+    info->width = header.width;
+    info->height = header.height;
+    info->orientation = header.orientation;
+    info->whole_frame = header.many_scans;
+    info->foreign_bytes = brim_jpeg_library_bytes(&header);
+    info->scratch_bytes = info->foreign_bytes + sizeof(jpeg_decoder);
+    if (header.n_components == 4) info->scratch_bytes += 4 * (size_t)header.width;
+    return BRIM_OK;
+}
+
+/* --- what libjpeg-turbo calls ---------------------------------------------------------------- */
+
+static void on_error(j_common_ptr library)
+{
+    jpeg_decoder *self = library->client_data;
+
+    longjmp(self->escape, 1);
+}
+
+static void on_message(j_common_ptr library, int level)
+{
+    if (level < 0) library->err->num_warnings++;
+}
+
+static void on_output(j_common_ptr library)
+{
+    (void)library;
+}
+
+static void on_source(j_decompress_ptr library)
+{
+    (void)library;
+}
+
+/* All bytes are there from the start: to be asked for more means that the file is too short. */
+static boolean on_source_empty(j_decompress_ptr library)
+{
+    jpeg_decoder *self = library->client_data;
+
+    self->truncated = true;
+    longjmp(self->escape, 1);
+}
+
+static void on_source_skip(j_decompress_ptr library, long n)
+{
+    struct jpeg_source_mgr *source = library->src;
+
+    if (n <= 0) return;
+    if ((size_t)n > source->bytes_in_buffer) on_source_empty(library);
+    source->next_input_byte += n;
+    source->bytes_in_buffer -= (size_t)n;
+}
+
+static void on_progress(j_common_ptr library)
+{
+    jpeg_decoder *self = library->client_data;
+
+    if (self->library.input_scan_number <= MAX_SCANS) return;
+    self->too_many_scans = true;
+    longjmp(self->escape, 1);
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+/* The words for a failure that came through `escape`. */
+static brim_status jpeg_fail(jpeg_decoder *self, brim_error *err)
+{
+    char words[JMSG_LENGTH_MAX];
+
+    if (self->truncated) return brim_fail(err, BRIM_E_FORMAT, "truncated JPEG");
+    if (self->too_many_scans)
+        return brim_fail(err, BRIM_E_FORMAT, "broken JPEG: more than %d scans", MAX_SCANS);
+    self->errors.format_message((j_common_ptr)&self->library, words);
+    if (self->errors.msg_code == JERR_OUT_OF_MEMORY)
+        return brim_fail(err, BRIM_E_NOMEM, "JPEG: %s", words);
+    return brim_fail(err, BRIM_E_FORMAT, "broken JPEG: %s", words);
+}
+
+static void connect(jpeg_decoder *self, const uint8_t *data, size_t bytes)
+{
+    self->library.err = jpeg_std_error(&self->errors);
+    self->errors.error_exit = on_error;
+    self->errors.emit_message = on_message;
+    self->errors.output_message = on_output;
+    self->source = (struct jpeg_source_mgr){
+        .next_input_byte = data,
+        .bytes_in_buffer = bytes,
+        .init_source = on_source,
+        .fill_input_buffer = on_source_empty,
+        .skip_input_data = on_source_skip,
+        .resync_to_restart = jpeg_resync_to_restart,
+        .term_source = on_source,
+    };
+    self->progress.progress_monitor = on_progress;
+    self->library.client_data = self;
+}
+
+static brim_status jpeg_start(jpeg_decoder *self, brim_error *err)
+{
+    struct jpeg_decompress_struct *library = &self->library;
+
+    if (setjmp(self->escape)) return jpeg_fail(self, err);
+    jpeg_create_decompress(library);
+    library->mem->max_memory_to_use = 0; /* whatever the environment says */
+    library->src = &self->source;
+    library->progress = &self->progress;
+    jpeg_read_header(library, TRUE);
+    if (library->image_width != self->info->width || library->image_height != self->info->height ||
+        (library->num_components == 4) != (self->cmyk != NULL) ||
+        jpeg_has_multiple_scans(library) != self->info->whole_frame)
+        return brim_fail(err, BRIM_E_FORMAT, "broken JPEG: two headers that contradict each other");
+    library->out_color_space = self->cmyk ? JCS_CMYK : JCS_RGB;
+    library->dct_method = JDCT_ISLOW;
+    library->do_fancy_upsampling = TRUE;
+    jpeg_start_decompress(library);
+    return BRIM_OK;
+}
+
+static void jpeg_close(brim_decoder *decoder)
+{
+    jpeg_decoder *self = (jpeg_decoder *)decoder;
+
+    if (!self) return;
+    jpeg_destroy_decompress(&self->library);
+    brim_alloc_release(self->mem, self->cmyk, 4 * (size_t)self->info->width);
+    brim_alloc_release(self->mem, self, sizeof(*self));
+}
+
+static brim_status jpeg_open(const brim_alloc *mem, const uint8_t *data, size_t bytes,
+                             const brim_image_info *info, brim_decoder **out, brim_error *err)
+{
+    brim_jpeg_header header;
+
+    *out = NULL;
+    brim_status status = brim_jpeg_read_header(data, bytes, &header, err);
+    if (status != BRIM_OK) return status;
+    jpeg_decoder *self = brim_alloc_zeroed(mem, sizeof(*self), &status);
+    if (!self) return brim_fail(err, status, "JPEG: no memory for %zu bytes", sizeof(*self));
+    self->mem = mem;
+    self->info = info;
+    connect(self, data, bytes);
+    if (header.n_components == 4) {
+        self->cmyk = brim_alloc_zeroed(mem, 4 * (size_t)info->width, &status);
+        if (!self->cmyk) {
+            brim_fail(err, status, "JPEG: no memory for a row of %u pixels", info->width);
+            goto fail;
+        }
+    }
+    status = jpeg_start(self, err);
+    if (status != BRIM_OK) goto fail;
+    *out = (brim_decoder *)self;
+    return BRIM_OK;
+
+fail:
+    jpeg_close((brim_decoder *)self);
+    return status;
+}
+
+/* round(a * b / 255) */
+static unsigned scale_255(unsigned a, unsigned b)
+{
+    unsigned product = a * b + 128;
+
+    return ((product >> 8) + product) >> 8;
+}
+
+/* Adobe stores ink inverted: 255 is none, so that what is left of white after each is a product. */
+static void cmyk_to_rgb(const uint8_t *cmyk, uint8_t *rgb, size_t n)
+{
+    for (size_t i = 0; i < n; i++, cmyk += 4, rgb += 3) {
+        unsigned white = cmyk[3];
+
+        for (unsigned c = 0; c < 3; c++)
+            rgb[c] = (uint8_t)(white - scale_255(255u - cmyk[c], white));
+    }
+}
+
+/* Leaves through `escape` on failure. */
+static brim_status read_row(jpeg_decoder *self)
+{
+    struct jpeg_decompress_struct *library = &self->library;
+    JSAMPROW row = self->cmyk ? self->cmyk : self->rgb;
+
+    if (library->output_scanline == library->output_height) {
+        jpeg_finish_decompress(library); /* reads on to the end marker */
+        return BRIM_END;
+    }
+    jpeg_read_scanlines(library, &row, 1);
+    if (self->cmyk) cmyk_to_rgb(self->cmyk, self->rgb, self->info->width);
+    return BRIM_OK;
+}
+
+static brim_status jpeg_next_row(brim_decoder *decoder, uint8_t *rgb, brim_error *err)
+{
+    jpeg_decoder *self = (jpeg_decoder *)decoder;
+
+    self->rgb = rgb;
+    if (setjmp(self->escape)) return jpeg_fail(self, err);
+    return read_row(self);
+}
+
+const brim_format brim_format_jpeg = {
+    .name = "JPEG",
+    .matches = jpeg_matches,
+    .probe = jpeg_probe,
+    .open = jpeg_open,
+    .next_row = jpeg_next_row,
+    .close = jpeg_close,
+};

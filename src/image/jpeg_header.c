@@ -1,0 +1,165 @@
+/*
+ * jpeg_header.c - a walk over a JPEG's markers: size, sampling, scans, orientation.
+ *
+ * It runs before libjpeg-turbo is started, so that a picture can be refused, and its memory leased,
+ * without any having been taken.
+ */
+#include "image/jpeg_header.h"
+
+#include <string.h>
+
+#include "base/fail.h"
+#include "image/exif.h"
+
+enum {
+    MARKER_TEM = 0x01,
+    MARKER_SOF0 = 0xc0, /* baseline */
+    MARKER_SOF1 = 0xc1, /* extended sequential */
+    MARKER_SOF2 = 0xc2, /* progressive */
+    MARKER_DHT = 0xc4,
+    MARKER_JPG = 0xc8,
+    MARKER_SOF9 = 0xc9,  /* sequential, arithmetic */
+    MARKER_SOF10 = 0xca, /* progressive, arithmetic */
+    MARKER_DAC = 0xcc,
+    MARKER_SOF15 = 0xcf,
+    MARKER_RST0 = 0xd0,
+    MARKER_RST7 = 0xd7,
+    MARKER_SOI = 0xd8,
+    MARKER_EOI = 0xd9,
+    MARKER_SOS = 0xda,
+    MARKER_APP1 = 0xe1,
+};
+
+static brim_status truncated(brim_error *err)
+{
+    return brim_fail(err, BRIM_E_FORMAT, "truncated JPEG");
+}
+
+static bool is_frame(unsigned marker)
+{
+    return marker >= MARKER_SOF0 && marker <= MARKER_SOF15 && marker != MARKER_DHT &&
+           marker != MARKER_JPG && marker != MARKER_DAC;
+}
+
+static bool stands_alone(unsigned marker)
+{
+    return marker == MARKER_TEM || (marker >= MARKER_RST0 && marker <= MARKER_SOI);
+}
+
+/* p: the segment behind its length, n bytes. */
+static brim_status read_frame(unsigned marker, const uint8_t *p, size_t n, brim_jpeg_header *out,
+                              brim_error *err)
+{
+    if (marker != MARKER_SOF0 && marker != MARKER_SOF1 && marker != MARKER_SOF2 &&
+        marker != MARKER_SOF9 && marker != MARKER_SOF10)
+        return brim_fail(err, BRIM_E_UNSUPPORTED, "a lossless or hierarchical JPEG");
+    if (out->n_components > 0 || n < 6)
+        return brim_fail(err, BRIM_E_FORMAT, "broken JPEG: bad frame header");
+    if (p[0] != 8) return brim_fail(err, BRIM_E_UNSUPPORTED, "a JPEG with %u-bit samples", p[0]);
+
+    out->height = (uint32_t)p[1] << 8 | p[2];
+    out->width = (uint32_t)p[3] << 8 | p[4];
+    out->n_components = p[5];
+    out->progressive = marker == MARKER_SOF2 || marker == MARKER_SOF10;
+    if (out->width == 0 || out->height == 0)
+        return brim_fail(err, BRIM_E_FORMAT, "broken JPEG: no width or height");
+    if (p[5] != 1 && p[5] != 3 && p[5] != 4)
+        return brim_fail(err, BRIM_E_UNSUPPORTED, "a JPEG with %u components", p[5]);
+    if (n < 6 + 3 * (size_t)p[5])
+        return brim_fail(err, BRIM_E_FORMAT, "broken JPEG: bad frame header");
+    for (unsigned c = 0; c < p[5]; c++) {
+        unsigned h = p[6 + 3 * c + 1] >> 4, v = p[6 + 3 * c + 1] & 15;
+        if (h < 1 || h > 4 || v < 1 || v > 4)
+            return brim_fail(err, BRIM_E_FORMAT, "broken JPEG: bad sampling factors");
+        out->components[c].h = (uint8_t)h;
+        out->components[c].v = (uint8_t)v;
+    }
+    return BRIM_OK;
+}
+
+static brim_status read_scan(const uint8_t *p, size_t n, brim_jpeg_header *out, brim_error *err)
+{
+    if (out->n_components == 0 || n < 1)
+        return brim_fail(err, BRIM_E_FORMAT, "broken JPEG: a scan without a frame");
+    out->many_scans = out->progressive || p[0] < out->n_components;
+    return BRIM_OK;
+}
+
+/* Moves *at behind the next marker and tells it; bytes that are no marker are passed over. */
+static bool next_marker(const uint8_t *data, size_t bytes, size_t *at, unsigned *marker)
+{
+    for (;;) {
+        const uint8_t *ff = memchr(data + *at, 0xff, bytes - *at);
+        if (!ff) return false;
+        *at = (size_t)(ff - data);
+        while (*at < bytes && data[*at] == 0xff)
+            ++*at;
+        if (*at == bytes) return false;
+        *marker = data[(*at)++];
+        if (*marker != 0) return true;
+    }
+}
+
+brim_status brim_jpeg_read_header(const uint8_t *data, size_t bytes, brim_jpeg_header *out,
+                                  brim_error *err)
+{
+    bool has_exif = false;
+    size_t at = 2; /* behind the start of image */
+    unsigned marker;
+
+    *out = (brim_jpeg_header){.orientation = 1};
+    if (bytes < 2) return truncated(err);
+    while (next_marker(data, bytes, &at, &marker)) {
+        if (stands_alone(marker)) continue;
+        if (marker == MARKER_EOI) return brim_fail(err, BRIM_E_FORMAT, "broken JPEG: no picture");
+        if (bytes - at < 2) break;
+        size_t length = (size_t)data[at] << 8 | data[at + 1];
+        if (length < 2) return brim_fail(err, BRIM_E_FORMAT, "broken JPEG: bad segment length");
+        if (length > bytes - at) break;
+
+        const uint8_t *p = data + at + 2;
+        size_t n = length - 2;
+        if (marker == MARKER_SOS) return read_scan(p, n, out, err);
+        if (is_frame(marker)) {
+            brim_status status = read_frame(marker, p, n, out, err);
+            if (status != BRIM_OK) return status;
+        }
+        if (marker == MARKER_APP1 && !has_exif && n >= 6 && memcmp(p, "Exif\0\0", 6) == 0) {
+            has_exif = true;
+            out->orientation = brim_exif_orientation(p, n);
+        }
+        at += length;
+    }
+    return truncated(err);
+}
+
+static size_t round_up(size_t n, size_t multiple)
+{
+    return (n + multiple - 1) / multiple * multiple;
+}
+
+/*
+ * What is counted: tables and small objects of any decoder; for each component a strip of samples
+ * between the inverse transform and upsampling, and a strip behind it; where there are many scans
+ * the coefficients of the whole picture, 2 bytes each. Rows of samples are padded to 64 bytes.
+ */
+size_t brim_jpeg_library_bytes(const brim_jpeg_header *header)
+{
+    size_t max_h = 1, max_v = 1;
+    size_t total = 72 * 1024;
+
+    for (unsigned c = 0; c < header->n_components; c++) {
+        if (header->components[c].h > max_h) max_h = header->components[c].h;
+        if (header->components[c].v > max_v) max_v = header->components[c].v;
+    }
+    for (unsigned c = 0; c < header->n_components; c++) {
+        size_t h = header->components[c].h, v = header->components[c].v;
+        size_t across = round_up((header->width * h + max_h * 8 - 1) / (max_h * 8), h);
+        size_t down = round_up((header->height * v + max_v * 8 - 1) / (max_v * 8), v);
+
+        total += round_up(across * 8, 64) * v * 12;
+        total += round_up(header->width, 64) * max_v;
+        if (header->many_scans) total += across * down * 128 + down * 2 * sizeof(void *);
+    }
+    return total;
+}

@@ -1,0 +1,34 @@
+/* jpeg_header.h - what a JPEG's markers say before the first scan. */
+#ifndef BRIM_IMAGE_JPEG_HEADER_H
+#define BRIM_IMAGE_JPEG_HEADER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "brimful/status.h"
+
+#define BRIM_JPEG_MAX_COMPONENTS 4
+
+typedef struct brim_jpeg_header {
+    uint32_t width, height;
+    uint8_t orientation; /* EXIF, 1..8 */
+    uint8_t n_components;
+    struct {
+        uint8_t h, v; /* sampling factors, 1..4 */
+    } components[BRIM_JPEG_MAX_COMPONENTS];
+    bool progressive;
+    bool many_scans; /* progressive, or the first scan lacks a component */
+} brim_jpeg_header;
+
+/*
+ * Walks the markers up to the first scan, without memory of its own. BRIM_E_FORMAT where the file is
+ * broken or ends early, BRIM_E_UNSUPPORTED for kinds of JPEG that nobody's browser shows either.
+ */
+brim_status brim_jpeg_read_header(const uint8_t *data, size_t bytes, brim_jpeg_header *out,
+                                  brim_error *err);
+
+/* Bytes that libjpeg-turbo will take to decode it, from above. */
+size_t brim_jpeg_library_bytes(const brim_jpeg_header *header);
+
+#endif /* BRIM_IMAGE_JPEG_HEADER_H */

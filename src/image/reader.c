@@ -1,0 +1,103 @@
+/*
+ * reader.c - finds the format, refuses what is too large, and starts decoding when rows are wanted.
+ */
+#include "image/reader.h"
+
+#include "base/fail.h"
+#include "image/decoder.h"
+#include "image/sniff.h"
+
+static const brim_format *const FORMATS[] = {
+    &brim_format_jpeg,
+    &brim_format_png,
+    &brim_format_webp,
+};
+
+struct brim_reader {
+    const brim_alloc *mem;
+    const uint8_t *data;
+    size_t bytes;
+    const brim_format *format;
+    brim_image_info info;
+    brim_decoder *decoder; /* NULL until the first row is asked for */
+    brim_status ended;     /* BRIM_OK while rows may come, then why none do */
+};
+
+static brim_status refuse(const uint8_t *data, size_t bytes, brim_error *err)
+{
+    bool is_picture;
+
+    if (bytes == 0) return brim_fail(err, BRIM_E_FORMAT, "empty file");
+    const char *name = brim_sniff(data, bytes, &is_picture);
+    if (!name) return brim_fail(err, BRIM_E_FORMAT, "not a picture");
+    if (!is_picture) return brim_fail(err, BRIM_E_FORMAT, "not a picture (looks like %s)", name);
+    return brim_fail(err, BRIM_E_UNSUPPORTED, "%s: this build reads JPEG, PNG and WebP", name);
+}
+
+static brim_status probe(const uint8_t *data, size_t bytes, uint64_t max_px,
+                         const brim_format **out_format, brim_image_info *info, brim_error *err)
+{
+    const brim_format *format = NULL;
+
+    for (size_t i = 0; i < sizeof(FORMATS) / sizeof(FORMATS[0]) && !format; i++) {
+        if (FORMATS[i]->matches(data, bytes)) format = FORMATS[i];
+    }
+    if (!format) return refuse(data, bytes, err);
+
+    *info = (brim_image_info){.format = format->name, .orientation = 1, .depth = 8};
+    brim_status status = format->probe(data, bytes, info, err);
+    if (status != BRIM_OK) return status;
+    uint64_t n_px = (uint64_t)info->width * info->height;
+    if (max_px > 0 && n_px > max_px)
+        return brim_fail(err, BRIM_E_FORMAT,
+                         "image too large: %llu pixels, limit %llu (--max-pixels)",
+                         (unsigned long long)n_px, (unsigned long long)max_px);
+    *out_format = format;
+    return BRIM_OK;
+}
+
+brim_status brim_reader_open(const brim_alloc *mem, const void *data, size_t bytes, uint64_t max_px,
+                             brim_reader **out, brim_error *err)
+{
+    const brim_format *format = NULL;
+    brim_image_info info;
+
+    *out = NULL;
+    brim_status status = probe(data, bytes, max_px, &format, &info, err);
+    if (status != BRIM_OK) return status;
+    brim_reader *self = brim_alloc_zeroed(mem, sizeof(*self), &status);
+    if (!self) return brim_fail(err, status, "reader: no memory for %zu bytes", sizeof(*self));
+
+    self->mem = mem;
+    self->data = data;
+    self->bytes = bytes;
+    self->format = format;
+    self->info = info;
+    self->info.scratch_bytes += sizeof(*self);
+    *out = self;
+    return BRIM_OK;
+}
+
+const brim_image_info *brim_reader_info(const brim_reader *self)
+{
+    return &self->info;
+}
+
+brim_status brim_reader_next_row(brim_reader *self, uint8_t *rgb, brim_error *err)
+{
+    if (self->ended == BRIM_END) return BRIM_END;
+    if (self->ended != BRIM_OK)
+        return brim_fail(err, self->ended, "reading on after a failure");
+    if (!self->decoder)
+        self->ended = self->format->open(self->mem, self->data, self->bytes, &self->info,
+                                         &self->decoder, err);
+    if (self->ended == BRIM_OK) self->ended = self->format->next_row(self->decoder, rgb, err);
+    return self->ended;
+}
+
+void brim_reader_close(brim_reader *self)
+{
+    if (!self) return;
+    self->format->close(self->decoder);
+    brim_alloc_release(self->mem, self, sizeof(*self));
+}

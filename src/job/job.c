@@ -1,0 +1,336 @@
+/*
+ * job.c - the facade: options in, a wired pipeline out.
+ *
+ * Opening goes from what fails fastest to what costs most (inputs, store, model files, processor,
+ * the model itself), so that a misspelt name is told before a model is loaded.
+ */
+#include "brimful/job.h"
+
+#include <jansson.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/fail.h"
+#include "base/system.h"
+#include "brimful/memory.h"
+#include "image/processor.h"
+#include "job/count.h"
+#include "job/identity.h"
+#include "pipeline/pipeline.h"
+#include "session/model_files.h"
+#include "session/onnx.h"
+#include "source/source.h"
+#include "store/store.h"
+#include "task/task.h"
+
+enum {
+    AUTO_BATCH = 8, /* until a governor finds a better one */
+    MAX_BATCH = 65536,
+    DEFAULT_TIMEOUT_S = 30,
+    DEFAULT_PROGRESS_MS = 500,
+};
+
+/* Where Pillow refuses a picture as a decompression bomb: twice its own warning. */
+static const uint64_t DEFAULT_MAX_PX = 178956970;
+
+struct brim_job {
+    brim_embed_options options;
+    brim_budget *budget;
+    brim_source_options source_options;
+    brim_source *source;
+    brim_store *store;
+    brim_model_files files;
+    brim_processor *processor;
+    brim_session *session;
+    brim_task task;
+    brim_counters counters;
+    brim_row_count count;
+    atomic_bool stop;
+    bool ran;
+    uint64_t n_known;
+    double load_s;
+    uint64_t next_progress_ns;
+};
+
+/* An options struct of an older or newer caller: what it lacks is zero, what it has too much is
+ * not. */
+static brim_status copy_options(brim_embed_options *to, const brim_embed_options *from,
+                                brim_error *err)
+{
+    size_t bytes = from->struct_bytes < sizeof(*to) ? from->struct_bytes : sizeof(*to);
+
+    if (from->struct_bytes == 0)
+        return brim_fail(err, BRIM_E_ARG, "options must start from BRIM_OPTIONS()");
+    memcpy(to, from, bytes);
+    if (!to->model) return brim_fail(err, BRIM_E_ARG, "no model: give a folder (-m MODEL)");
+    if (!to->store) return brim_fail(err, BRIM_E_ARG, "no store: give a file (-o photos.db)");
+    if (to->batch > MAX_BATCH)
+        return brim_fail(err, BRIM_E_ARG, "batch %u is beyond %d", to->batch, MAX_BATCH);
+    if (to->n_threads == 0) to->n_threads = brim_system_n_cpus("");
+    if (to->max_px == 0) to->max_px = DEFAULT_MAX_PX;
+    if (to->file_timeout_s == 0) to->file_timeout_s = DEFAULT_TIMEOUT_S;
+    if (to->progress_ms == 0) to->progress_ms = DEFAULT_PROGRESS_MS;
+    return BRIM_OK;
+}
+
+/* The size that the model insists on must be the one that the processor makes. */
+static brim_status check_sizes(const brim_job *job, brim_error *err)
+{
+    static const brim_image_info WIDE = {.width = 1600, .height = 1200, .orientation = 1};
+    static const brim_image_info TALL = {.width = 1200, .height = 1600, .orientation = 1};
+    int64_t model_height = job->session->image.dims[2], model_width = job->session->image.dims[3];
+    uint32_t height, width, tall_height, tall_width;
+
+    if (model_height <= 0 || model_width <= 0) return BRIM_OK;
+    brim_status status = brim_processor_shape(job->processor, &WIDE, &height, &width, err);
+    if (status == BRIM_OK)
+        status = brim_processor_shape(job->processor, &TALL, &tall_height, &tall_width, err);
+    if (status != BRIM_OK) return status;
+    if (height == model_height && width == model_width && tall_height == height &&
+        tall_width == width)
+        return BRIM_OK;
+    return brim_fail(err, BRIM_E_ARG,
+                     "%s gives pictures of %ux%u, %s takes only %lldx%lld (width x height): check"
+                     " size and crop_size",
+                     job->files.processor, width, height, job->files.onnx, (long long)model_width,
+                     (long long)model_height);
+}
+
+/* The settings that change results, sorted; threads, memory and the batch size do not. */
+static brim_status describe_settings(const brim_job *job, char **out, brim_error *err)
+{
+    json_t *processor = json_loads(brim_processor_identity(job->processor), 0, NULL);
+    json_t *settings =
+        json_pack("{s:s, s:b, s:s, s:O}", "layer", job->session->layers[job->session->layer].name,
+                  "normalize", (int)job->task.normalize, "precision",
+                  job->options.precision ? job->options.precision : "fp32", "processor", processor);
+
+    *out = settings ? json_dumps(settings, JSON_SORT_KEYS | JSON_COMPACT) : NULL;
+    json_decref(settings);
+    json_decref(processor);
+    return *out ? BRIM_OK : brim_fail(err, BRIM_E_NOMEM, "no memory to describe the settings");
+}
+
+/* Gives back what jansson allocated, by jansson's own means. */
+static void free_json_text(char *text)
+{
+    json_malloc_t take;
+    json_free_t give_back;
+
+    json_get_alloc_funcs(&take, &give_back);
+    give_back(text);
+}
+
+static brim_status begin_set(brim_job *job, brim_error *err)
+{
+    char model_hash[BRIM_HASH_BYTES];
+    char *settings = NULL;
+
+    brim_status status = brim_identify_model(job->store, job->files.onnx, model_hash, err);
+    if (status == BRIM_OK) status = describe_settings(job, &settings, err);
+    if (status != BRIM_OK) return status;
+    brim_set_spec spec = {
+        .task = job->task.name,
+        .model = job->files.name,
+        .model_hash = model_hash,
+        .settings = settings,
+        .retry_failed = job->options.retry_failed,
+        .may_repeat = job->source->may_repeat,
+    };
+    status = brim_store_begin(job->store, &spec, err);
+    free_json_text(settings);
+    if (status == BRIM_OK) status = brim_store_count_done(job->store, &job->n_known, err);
+    return status;
+}
+
+static brim_status open_source(brim_job *job, const brim_alloc *mem, brim_error *err)
+{
+    job->source_options = (brim_source_options){
+        .inputs = job->options.inputs,
+        .n_inputs = job->options.n_inputs,
+        .root = job->options.root,
+        .nul_lists = job->options.nul_lists,
+        .log = job->options.log,
+    };
+    return brim_source_open(mem, &job->source_options, &job->source, err);
+}
+
+static brim_status open_model(brim_job *job, const brim_alloc *mem, brim_error *err)
+{
+    const brim_embed_options *options = &job->options;
+
+    brim_status status = brim_model_files_find(mem, options->model, options->precision,
+                                               options->processor, options->log, &job->files, err);
+    if (status == BRIM_OK)
+        status = brim_processor_open(mem, job->files.processor, options->log, &job->processor, err);
+    if (status != BRIM_OK) return status;
+    brim_onnx_options onnx = {.path = job->files.onnx,
+                              .n_threads = options->n_threads,
+                              .layer = options->layer,
+                              .log = options->log};
+    status = brim_session_open_onnx(mem, &onnx, &job->session, err);
+    if (status == BRIM_OK) status = check_sizes(job, err);
+    if (status == BRIM_OK)
+        status = brim_task_embed_check(&job->session->layers[job->session->layer], err);
+    return status;
+}
+
+brim_status brim_embed_create(const brim_embed_options *options, brim_job **out, brim_error *err)
+{
+    uint64_t started_ns = brim_now_ns();
+    brim_status status;
+
+    *out = NULL;
+    brim_job *job = brim_alloc_zeroed(brim_heap(), sizeof(*job), &status);
+    if (!job) return brim_fail(err, status, "no memory for a job");
+    status = copy_options(&job->options, options, err);
+    if (status == BRIM_OK)
+        status = brim_budget_create(job->options.memory_bytes, &job->budget, err);
+    if (status != BRIM_OK) goto fail;
+
+    const brim_alloc *mem = brim_budget_alloc(job->budget, BRIM_ACCOUNT_OTHER);
+    job->task = brim_task_embed(!job->options.raw);
+    status = open_source(job, mem, err);
+    if (status == BRIM_OK) status = open_model(job, mem, err);
+    if (status == BRIM_OK) status = brim_store_open(mem, job->options.store, &job->store, err);
+    if (status == BRIM_OK) status = begin_set(job, err);
+    if (status != BRIM_OK) goto fail;
+    job->load_s = (double)(brim_now_ns() - started_ns) / 1e9;
+    *out = job;
+    return BRIM_OK;
+
+fail:
+    brim_job_destroy(job);
+    return status;
+}
+
+static brim_progress snapshot(const brim_job *job)
+{
+    brim_progress progress = brim_counters_snapshot(&job->counters, brim_now_ns());
+
+    progress.n_skipped = atomic_load(&job->source->counts.n_skipped);
+    progress.n_incomplete = atomic_load(&job->source->counts.n_incomplete);
+    return progress;
+}
+
+static void show_progress(void *ctx)
+{
+    brim_job *job = ctx;
+    uint64_t now_ns = brim_now_ns();
+
+    if (!job->options.progress || now_ns < job->next_progress_ns) return;
+    job->next_progress_ns = now_ns + job->options.progress_ms * 1000000ull;
+    brim_progress progress = snapshot(job);
+    job->options.progress(job->options.progress_ctx, &progress);
+}
+
+static void fill_report(const brim_job *job, bool stopped, brim_report *out)
+{
+    brim_report report = {
+        .struct_bytes = sizeof(report),
+        .counts = snapshot(job),
+        .stopped = stopped,
+        .n_known = job->n_known,
+        .limit_bytes = brim_budget_limit_bytes(job->budget),
+        .peak_bytes = brim_budget_peak_bytes(job->budget),
+        .peak_resident_bytes = brim_system_peak_resident_bytes(),
+        .load_s = job->load_s,
+    };
+    size_t bytes = out->struct_bytes < sizeof(report) ? out->struct_bytes : sizeof(report);
+    report.struct_bytes = out->struct_bytes;
+    memcpy(out, &report, bytes);
+}
+
+/* The store's own word of how the run ended; on a broken run the first failure is the one to tell.
+ */
+static brim_status finish_run(brim_job *job, brim_status status, bool stopped, brim_error *err)
+{
+    char summary[1024] = "{}";
+    brim_report report = BRIM_OPTIONS(brim_report);
+    brim_error later;
+
+    fill_report(job, stopped, &report);
+    brim_report_json(&report, summary, sizeof(summary));
+    const char *outcome = status != BRIM_OK ? "failed" : stopped ? "stopped" : "done";
+    brim_status finished = brim_store_finish(job->store, outcome, summary, &later);
+    if (status != BRIM_OK || finished == BRIM_OK) return status;
+    if (err) *err = later;
+    return finished;
+}
+
+brim_status brim_job_run(brim_job *job, brim_report *report, brim_error *err)
+{
+    if (job->ran) return brim_fail(err, BRIM_E_ARG, "a job runs once");
+    job->ran = true;
+
+    size_t fixed = brim_session_fixed_batch(job->session);
+    brim_pipeline_options options = {
+        .source = job->source,
+        .store = job->store,
+        .session = job->session,
+        .processor = job->processor,
+        .task = &job->task,
+        .budget = job->budget,
+        .counters = &job->counters,
+        .batch = fixed                ? fixed
+                 : job->options.batch ? job->options.batch
+                                      : AUTO_BATCH,
+        .n_decoders = job->options.n_threads,
+        .limit = job->options.limit,
+        .max_px = job->options.max_px,
+        .timeout_ns = job->options.file_timeout_s * 1000000000ull,
+        .stop = &job->stop,
+        .tick = show_progress,
+        .tick_ctx = job,
+    };
+    if (fixed && job->options.batch && job->options.batch != fixed)
+        brim_log_write(job->options.log, BRIM_LOG_NOTE,
+                       "the model's own batch of %zu is used, not %u", fixed, job->options.batch);
+
+    if (job->options.limit == 0)
+        brim_row_count_start(&job->count, &job->source_options, &job->counters);
+    brim_status status = brim_pipeline_run(&options, err);
+    brim_row_count_stop(&job->count);
+    bool stopped = status == BRIM_OK && atomic_load(&job->stop);
+    status = finish_run(job, status, stopped, err);
+    if (report) fill_report(job, stopped, report);
+    return status;
+}
+
+void brim_job_stop(brim_job *job)
+{
+    atomic_store(&job->stop, true);
+}
+
+void brim_job_destroy(brim_job *job)
+{
+    if (!job) return;
+    brim_store_close(job->store);
+    brim_session_close(job->session);
+    brim_processor_close(job->processor);
+    brim_model_files_fini(&job->files);
+    brim_source_close(job->source);
+    brim_budget_destroy(job->budget);
+    brim_alloc_release(brim_heap(), job, sizeof(*job));
+}
+
+brim_status brim_report_json(const brim_report *report, char *out, size_t capacity)
+{
+    const brim_progress *c = &report->counts;
+    int n = snprintf(
+        out, capacity,
+        "{\"images\": %llu, \"failed\": %llu, \"already_done\": %llu, \"failed_earlier\": %llu, "
+        "\"repeated_keys\": %llu, \"skipped_files\": %llu, \"incomplete_inputs\": %llu, "
+        "\"batches\": %llu, \"stopped\": %s, \"load_s\": %.3f, \"run_s\": %.3f, "
+        "\"rows_per_s\": %.3f, \"memory_limit_bytes\": %zu, \"peak_reserved_bytes\": %zu, "
+        "\"peak_resident_bytes\": %zu}",
+        (unsigned long long)c->n_done, (unsigned long long)c->n_failed,
+        (unsigned long long)c->n_already, (unsigned long long)c->n_failed_earlier,
+        (unsigned long long)c->n_repeats, (unsigned long long)c->n_skipped,
+        (unsigned long long)c->n_incomplete, (unsigned long long)c->n_batches,
+        report->stopped ? "true" : "false", report->load_s, c->elapsed_s, c->rows_per_s,
+        report->limit_bytes, report->peak_bytes, report->peak_resident_bytes);
+
+    return n >= 0 && (size_t)n < capacity ? BRIM_OK : BRIM_E_ARG;
+}

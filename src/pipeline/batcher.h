@@ -1,0 +1,86 @@
+/*
+ * batcher.h - where decoders and the model meet: slots of batch tensors on one side, finished
+ * batches on the other.
+ *
+ * A decoder takes its scratch, leases a slot of the shape its picture will have, writes into it,
+ * and fills or drops it. Pictures of unlike shapes never share a batch. A batch goes to the model
+ * when it is full, when memory is short (the oldest open one first), and at the end. A slot that
+ * was dropped is leased again; holes that are left when a batch is closed are filled from its end.
+ *
+ * Waiting for memory happens here too, because only here is it known whether anything will be given
+ * back: a request is refused only when nothing will.
+ *
+ * Threads: any number of decoders, one model.
+ */
+#ifndef BRIM_PIPELINE_BATCHER_H
+#define BRIM_PIPELINE_BATCHER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pipeline/item.h"
+
+typedef struct brim_batcher brim_batcher;
+
+typedef struct brim_batch {
+    struct brim_batch *next; /* the batcher's */
+    float *tensor;     /* (capacity, 3, height, width); the first n_filled slots hold pictures */
+    brim_item **items; /* of the filled slots; the model stage takes them over */
+    size_t n_filled;
+    size_t capacity;
+    uint32_t height, width;
+    size_t slot_floats;
+
+    /* the batcher's */
+    size_t tensor_bytes, block_bytes;
+    size_t n_free;
+    uint32_t *free_slots; /* a stack */
+    bool sealed;
+} brim_batch;
+
+typedef struct brim_slot {
+    brim_batch *batch;
+    uint32_t index;
+    float *pixels;
+} brim_slot;
+
+typedef struct brim_batcher_options {
+    brim_budget *budget;
+    size_t batch;      /* slots in a batch, at least 1 */
+    size_t n_decoders; /* that may hold a slot at once */
+} brim_batcher_options;
+
+/* On failure *out is NULL. */
+brim_status brim_batcher_create(const brim_batcher_options *options, brim_batcher **out,
+                                brim_error *err);
+
+/* All batches must have been given back, all slots filled or dropped. Accepts NULL. */
+void brim_batcher_destroy(brim_batcher *batcher);
+
+/*
+ * Waits until the bytes of scratch are reserved. BRIM_E_BUDGET: they do not fit although nothing
+ * more will be given back. A decoder takes its scratch before its slot, never after.
+ */
+brim_status brim_batcher_take_scratch(brim_batcher *batcher, size_t bytes, brim_error *err);
+void brim_batcher_return_scratch(brim_batcher *batcher, size_t bytes);
+
+/* Waits for a slot; BRIM_E_BUDGET as above. */
+brim_status brim_batcher_lease(brim_batcher *batcher, uint32_t height, uint32_t width,
+                               brim_slot *out, brim_error *err);
+
+/* The slot holds the item's picture: the item goes with the batch. */
+void brim_batcher_fill(brim_batcher *batcher, const brim_slot *slot, brim_item *item);
+
+/* The slot holds nothing. */
+void brim_batcher_drop(brim_batcher *batcher, const brim_slot *slot);
+
+/* No decoder will lease any more: what is open is closed. */
+void brim_batcher_close(brim_batcher *batcher);
+
+/* Waits for the next batch; BRIM_END after the last. */
+brim_status brim_batcher_next(brim_batcher *batcher, brim_batch **out);
+
+/* The model is through with it. */
+void brim_batcher_give_back(brim_batcher *batcher, brim_batch *batch);
+
+#endif /* BRIM_PIPELINE_BATCHER_H */

@@ -1,0 +1,197 @@
+/*
+ * pipeline.c - starts the stages, watches over them, and takes them down in the order of the walk.
+ *
+ * The calling thread is the watch: it looks for reads that hang, ticks for whoever shows progress,
+ * and sees the stop that a signal handler has set.
+ */
+#include "pipeline/pipeline.h"
+
+#include "base/clock.h"
+#include "base/fail.h"
+#include "pipeline/fetch.h"
+#include "pipeline/stages.h"
+
+enum {
+    MAX_ROWS = 256, /* names waiting to be read */
+    ROWS_BYTES = 1 << 20,
+    N_READERS = 3,
+    ITEMS_PER_DECODER = 3, /* files read ahead */
+    MAX_RESULTS = 1024,
+    RESULTS_BYTES = 8 << 20,
+    WATCH_MS = 50,
+};
+
+static const size_t HELD_BYTES = 64u << 20; /* file bytes alive at once, or 1/8 of the limit */
+
+static void fetch_failed(void *ctx, brim_item *item)
+{
+    brim_stages_fail(ctx, item);
+}
+
+static void fetch_gave_up(void *ctx, const brim_error *err)
+{
+    brim_stages_give_up(ctx, err);
+}
+
+static size_t held_bytes(const brim_budget *budget)
+{
+    size_t share = brim_budget_limit_bytes(budget) / 8;
+
+    return share < HELD_BYTES ? share : HELD_BYTES;
+}
+
+static brim_status open_stages(brim_stages *stages, const brim_pipeline_options *options,
+                               brim_error *err)
+{
+    const brim_alloc *queues = brim_budget_alloc(options->budget, BRIM_ACCOUNT_QUEUES);
+    brim_batcher_options batching = {
+        .budget = options->budget, .batch = options->batch, .n_decoders = options->n_decoders};
+
+    brim_status status = brim_queue_create(queues, MAX_ROWS, ROWS_BYTES, &stages->rows);
+    if (status == BRIM_OK)
+        status = brim_queue_create(queues, ITEMS_PER_DECODER * options->n_decoders,
+                                   held_bytes(options->budget), &stages->items);
+    if (status == BRIM_OK)
+        status = brim_queue_create(queues, MAX_RESULTS, RESULTS_BYTES, &stages->results);
+    if (status != BRIM_OK) return brim_fail(err, status, "no memory for the queues");
+    return brim_batcher_create(&batching, &stages->batcher, err);
+}
+
+static void close_stages(brim_stages *stages)
+{
+    brim_batcher_destroy(stages->batcher);
+    brim_queue_destroy(stages->results);
+    brim_queue_destroy(stages->items);
+    brim_queue_destroy(stages->rows);
+}
+
+typedef struct crew {
+    brim_stages *stages;
+    pthread_t *threads;
+    size_t n_threads;
+} crew;
+
+static brim_status start(crew *all, const char *name, void *(*body)(void *))
+{
+    brim_stages *stages = all->stages;
+
+    brim_monitor_enter(&stages->monitor);
+    stages->n_running++;
+    brim_monitor_leave(&stages->monitor);
+    brim_status status = brim_thread_start(&all->threads[all->n_threads], name, body, stages);
+    if (status == BRIM_OK) {
+        all->n_threads++;
+        return BRIM_OK;
+    }
+    brim_monitor_enter(&stages->monitor);
+    stages->n_running--;
+    brim_monitor_leave(&stages->monitor);
+    return status;
+}
+
+/* The stages from the end of the walk to its beginning, so that nobody waits for a missing one. */
+static brim_status start_stages(crew *all, brim_error *err)
+{
+    brim_stages *stages = all->stages;
+    size_t n_decoders = stages->options->n_decoders;
+
+    brim_status status = start(all, "brim-write", brim_stage_write);
+    if (status == BRIM_OK) status = start(all, "brim-model", brim_stage_model);
+    for (size_t i = 0; status == BRIM_OK && i < n_decoders; i++) {
+        brim_monitor_enter(&stages->monitor);
+        stages->n_decoding++;
+        brim_monitor_leave(&stages->monitor);
+        status = start(all, "brim-decode", brim_stage_decode);
+        if (status == BRIM_OK) continue;
+        brim_monitor_enter(&stages->monitor);
+        stages->n_decoding--;
+        brim_monitor_leave(&stages->monitor);
+    }
+    if (status == BRIM_OK) status = start(all, "brim-source", brim_stage_source);
+    return status == BRIM_OK ? BRIM_OK : brim_fail(err, status, "no memory for threads");
+}
+
+/* Until the last row has been read, hanging reads looked after. */
+static void watch(brim_stages *stages, brim_fetch *fetch)
+{
+    const brim_pipeline_options *options = stages->options;
+    bool reading = true;
+
+    for (;;) {
+        if (reading) reading = brim_fetch_watch(fetch, brim_now_ns());
+        if (options->tick) options->tick(options->tick_ctx);
+
+        brim_monitor_enter(&stages->monitor);
+        /* The writer is the last one and waits for its queue to be closed. */
+        bool only_writer = stages->n_running == 1;
+        if (!only_writer || reading)
+            brim_monitor_wait_until(&stages->monitor, brim_now_ns() + WATCH_MS * 1000000ull);
+        only_writer = stages->n_running == 1;
+        brim_monitor_leave(&stages->monitor);
+        if (!reading && only_writer) return;
+    }
+}
+
+static brim_status run_stages(brim_stages *stages, brim_error *err)
+{
+    const brim_pipeline_options *options = stages->options;
+    brim_fetch_options fetching = {
+        .budget = options->budget,
+        .rows = stages->rows,
+        .items = stages->items,
+        .max_held_bytes = held_bytes(options->budget),
+        .n_threads = N_READERS,
+        .timeout_ns = options->timeout_ns,
+        .stop = options->stop,
+        .fail = fetch_failed,
+        .give_up = fetch_gave_up,
+        .ctx = stages,
+    };
+    brim_fetch *fetch = NULL;
+    brim_status status;
+    size_t threads_bytes = (options->n_decoders + 3) * sizeof(pthread_t);
+    crew all = {.stages = stages};
+
+    all.threads = brim_alloc_zeroed(brim_heap(), threads_bytes, &status);
+    if (!all.threads) return brim_fail(err, status, "no memory for threads");
+    status = brim_fetch_start(&fetching, &fetch, err);
+    if (status == BRIM_OK) status = start_stages(&all, err);
+    if (status != BRIM_OK) {
+        /* Those that run are led to their ends by closing what feeds them. */
+        atomic_store(&stages->broken, true);
+        brim_queue_close(stages->rows);
+        while (fetch && brim_fetch_watch(fetch, brim_now_ns()))
+            ;
+        brim_queue_close(stages->items);
+        if (stages->n_decoding == 0) brim_batcher_close(stages->batcher);
+    } else {
+        watch(stages, fetch);
+    }
+    brim_queue_close(stages->results);
+    for (size_t i = 0; i < all.n_threads; i++)
+        pthread_join(all.threads[i], NULL);
+    if (options->tick) options->tick(options->tick_ctx);
+    brim_fetch_destroy(fetch);
+    brim_alloc_release(brim_heap(), all.threads, threads_bytes);
+    return status;
+}
+
+brim_status brim_pipeline_run(const brim_pipeline_options *options, brim_error *err)
+{
+    brim_stages stages = {.options = options};
+
+    brim_status status = brim_monitor_init(&stages.monitor);
+    if (status != BRIM_OK) return brim_fail(err, status, "no memory for the pipeline");
+    status = open_stages(&stages, options, err);
+    if (status == BRIM_OK) {
+        atomic_store(&options->counters->started_ns, brim_now_ns());
+        status = run_stages(&stages, err);
+    }
+    if (status == BRIM_OK && stages.error.status != BRIM_OK) {
+        if (err) *err = stages.error;
+        status = stages.error.status;
+    }
+    close_stages(&stages);
+    brim_monitor_fini(&stages.monitor);
+    return status;
+}

@@ -1,0 +1,48 @@
+/*
+ * pipeline.h - the walk of every row: read, decode into a batch, model, store.
+ *
+ *   source -> [rows] -> readers -> [items] -> decoders -> (batcher) -> model -> [results] -> writer
+ *
+ * One thread for the source, the model and the writer each, several for readers and decoders. Lines
+ * in brackets are bounded queues. Every row that the source gives and the store does not know ends
+ * as one record, a result or a failure, in one transaction.
+ */
+#ifndef BRIM_PIPELINE_PIPELINE_H
+#define BRIM_PIPELINE_PIPELINE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "image/processor.h"
+#include "observe/counters.h"
+#include "session/session.h"
+#include "source/source.h"
+#include "store/store.h"
+#include "task/task.h"
+
+/* All is borrowed for the call; the store has begun a set. */
+typedef struct brim_pipeline_options {
+    brim_source *source;
+    brim_store *store;
+    brim_session *session;
+    const brim_processor *processor;
+    const brim_task *task;
+    brim_budget *budget;
+    brim_counters *counters;
+    size_t batch;            /* pictures in a run of the model; its fixed batch where it has one */
+    size_t n_decoders;       /* decode workers, at least 1 */
+    uint64_t limit;          /* rows to do at most; 0 = all */
+    uint64_t max_px;         /* of one picture; 0 = no limit */
+    uint64_t timeout_ns;     /* for a file that gives no byte */
+    atomic_bool *stop;       /* set by anybody: finish what is in batches, drop the rest */
+    void (*tick)(void *ctx); /* called several times a second by the calling thread; may be NULL */
+    void *tick_ctx;
+} brim_pipeline_options;
+
+/*
+ * Runs to the end. BRIM_OK: all rows are through (or stop was set, and what was begun is stored).
+ * Failures of single rows are records, not failures of the run.
+ */
+brim_status brim_pipeline_run(const brim_pipeline_options *options, brim_error *err);
+
+#endif /* BRIM_PIPELINE_PIPELINE_H */

@@ -1,0 +1,301 @@
+/* stages.c - what the threads of a run do: source, decode, model, write. */
+#include "pipeline/stages.h"
+
+#include "base/fail.h"
+
+enum { MAX_COMMIT = 256 }; /* records in one transaction */
+
+static void thread_ends(brim_stages *stages)
+{
+    brim_monitor_enter(&stages->monitor);
+    stages->n_running--;
+    brim_monitor_wake(&stages->monitor);
+    brim_monitor_leave(&stages->monitor);
+}
+
+void brim_stages_give_up(brim_stages *stages, const brim_error *err)
+{
+    brim_monitor_enter(&stages->monitor);
+    if (stages->error.status == BRIM_OK) stages->error = *err;
+    brim_monitor_leave(&stages->monitor);
+    atomic_store(&stages->broken, true);
+    atomic_store(stages->options->stop, true);
+}
+
+bool brim_stages_stopping(const brim_stages *stages)
+{
+    return atomic_load(stages->options->stop);
+}
+
+void brim_stages_fail(brim_stages *stages, brim_item *item)
+{
+    brim_item_drop_data(item);
+    if (brim_queue_push(stages->results, item, 0) != BRIM_OK) brim_item_destroy(item);
+}
+
+/* ---- source ---- */
+
+/* Asks the store about a row; true if it is to be done. */
+static bool claim_row(brim_stages *stages, const brim_row *row)
+{
+    brim_counters *counters = stages->options->counters;
+    brim_claim claim;
+    brim_error err = {0};
+
+    if (brim_store_claim(stages->options->store, row, &claim, &err) != BRIM_OK) {
+        brim_stages_give_up(stages, &err);
+        return false;
+    }
+    if (claim == BRIM_CLAIM_DONE) brim_count(&counters->n_already, 1);
+    if (claim == BRIM_CLAIM_FAILED) brim_count(&counters->n_failed_earlier, 1);
+    if (claim == BRIM_CLAIM_REPEAT) brim_count(&counters->n_repeats, 1);
+    return claim == BRIM_CLAIM_TODO;
+}
+
+void *brim_stage_source(void *arg)
+{
+    brim_stages *stages = arg;
+    const brim_pipeline_options *options = stages->options;
+    uint64_t n_begun = 0;
+
+    while (!brim_stages_stopping(stages) && (options->limit == 0 || n_begun < options->limit)) {
+        brim_row *row;
+        brim_error err = {0};
+        brim_status status = brim_source_next(options->source, &row, &err);
+        if (status == BRIM_END) break;
+        if (status != BRIM_OK) {
+            brim_stages_give_up(stages, &err);
+            break;
+        }
+        if (claim_row(stages, row) &&
+            brim_queue_push(stages->rows, row, row->block_bytes) == BRIM_OK)
+            n_begun++;
+        else
+            brim_row_destroy(row);
+    }
+    brim_queue_close(stages->rows);
+    thread_ends(stages);
+    return NULL;
+}
+
+/* ---- decode ---- */
+
+static void note_size(brim_record *record, const brim_image_info *info)
+{
+    bool turned = info->orientation >= 5;
+
+    record->width = turned ? info->height : info->width;
+    record->height = turned ? info->width : info->height;
+}
+
+/* Leases a slot and decodes into it; on success the item has gone with its batch. */
+static brim_status decode_into_slot(brim_stages *stages, brim_item *item, brim_reader **reader,
+                                    brim_error *err)
+{
+    const brim_processor *processor = stages->options->processor;
+    uint32_t height, width;
+    brim_slot slot;
+
+    brim_status status =
+        brim_processor_shape(processor, brim_reader_info(*reader), &height, &width, err);
+    if (status != BRIM_OK) return status;
+    status = brim_batcher_lease(stages->batcher, height, width, &slot, err);
+    if (status != BRIM_OK) return status;
+    status = brim_processor_apply(processor, brim_heap(), *reader, slot.pixels, err);
+    brim_reader_close(*reader);
+    *reader = NULL;
+    if (status != BRIM_OK) {
+        brim_batcher_drop(stages->batcher, &slot);
+        return status;
+    }
+    brim_item_drop_data(item);
+    brim_batcher_fill(stages->batcher, &slot, item);
+    return BRIM_OK;
+}
+
+/*
+ * Decodes one item. The scratch that the header predicts is reserved as a whole before any of it is
+ * taken; the decoders' own allocations then need no account.
+ */
+static brim_status decode_item(brim_stages *stages, brim_item *item, brim_error *err)
+{
+    const brim_pipeline_options *options = stages->options;
+    brim_reader *reader = NULL;
+    size_t scratch_bytes = 0;
+
+    brim_status status =
+        brim_reader_open(brim_heap(), item->data, item->data_bytes, options->max_px, &reader, err);
+    if (status != BRIM_OK) return status;
+    const brim_image_info *info = brim_reader_info(reader);
+    note_size(&item->record, info);
+    status = brim_processor_scratch_bytes(options->processor, info, &scratch_bytes, err);
+    if (status == BRIM_OK &&
+        __builtin_add_overflow(scratch_bytes, info->scratch_bytes, &scratch_bytes))
+        status = brim_fail(err, BRIM_E_ARG, "the picture is too large to decode");
+    if (status == BRIM_OK) status = brim_batcher_take_scratch(stages->batcher, scratch_bytes, err);
+    if (status == BRIM_OK) {
+        status = decode_into_slot(stages, item, &reader, err);
+        brim_batcher_return_scratch(stages->batcher, scratch_bytes);
+    }
+    brim_reader_close(reader);
+    return status;
+}
+
+void *brim_stage_decode(void *arg)
+{
+    brim_stages *stages = arg;
+    void *popped;
+
+    while (brim_queue_pop(stages->items, &popped) == BRIM_OK) {
+        brim_item *item = popped;
+        if (brim_stages_stopping(stages)) {
+            brim_item_destroy(item);
+            continue;
+        }
+        brim_error err = {0};
+        if (decode_item(stages, item, &err) != BRIM_OK) {
+            item->record.step = BRIM_STEP_DECODE;
+            item->record.error = err;
+            brim_stages_fail(stages, item);
+        }
+    }
+    brim_monitor_enter(&stages->monitor);
+    bool last = --stages->n_decoding == 0;
+    brim_monitor_leave(&stages->monitor);
+    if (last) brim_batcher_close(stages->batcher);
+    thread_ends(stages);
+    return NULL;
+}
+
+/* ---- model ---- */
+
+static void fail_range(brim_stages *stages, brim_batch *batch, size_t first, size_t n,
+                       const brim_error *err)
+{
+    for (size_t i = first; i < first + n; i++) {
+        brim_item *item = batch->items[i];
+        item->record.step = BRIM_STEP_MODEL;
+        item->record.error = *err;
+        brim_stages_fail(stages, item);
+    }
+}
+
+static void take_results(brim_stages *stages, brim_batch *batch, size_t first, size_t n,
+                         const brim_output *output)
+{
+    const brim_alloc *mem = brim_budget_alloc(stages->options->budget, BRIM_ACCOUNT_RESULTS);
+
+    for (size_t i = 0; i < n; i++) {
+        brim_item *item = batch->items[first + i];
+        brim_error err = {0};
+        brim_status status =
+            brim_task_read(stages->options->task, output, i, mem, &item->record, &err);
+        if (status != BRIM_OK)
+            fail_range(stages, batch, first + i, 1, &err);
+        else if (brim_queue_push(stages->results, item, item->record.dim * sizeof(float)) !=
+                 BRIM_OK)
+            brim_item_destroy(item);
+    }
+}
+
+/* Runs pictures first..first+n of a batch; what fails together is tried again in halves. */
+static void run_range(brim_stages *stages, brim_batch *batch, size_t first, size_t n)
+{
+    brim_session *session = stages->options->session;
+    size_t fixed = brim_session_fixed_batch(session);
+    float *pixels = batch->tensor + first * batch->slot_floats;
+    brim_output output;
+    brim_error err = {0};
+
+    /* A fixed batch is filled up with zeros; what comes out for them is never looked at. */
+    if (fixed > n)
+        memset(pixels + n * batch->slot_floats, 0,
+               (fixed - n) * batch->slot_floats * sizeof(float));
+    brim_status status = brim_session_run(session, pixels, fixed ? fixed : n, batch->height,
+                                          batch->width, &output, &err);
+    brim_count(&stages->options->counters->n_batches, 1);
+    if (status == BRIM_OK && (output.n_dims == 0 || output.dims[0] < n))
+        status = brim_fail(&err, BRIM_E_RUNTIME, "the model gave fewer results than pictures");
+    if (status == BRIM_OK)
+        take_results(stages, batch, first, n, &output);
+    else if (status == BRIM_E_NOMEM)
+        brim_stages_give_up(stages, &err);
+    brim_session_give_back(session);
+
+    if (status == BRIM_E_NOMEM) {
+        for (size_t i = first; i < first + n; i++)
+            brim_item_destroy(batch->items[i]);
+    } else if (status != BRIM_OK && n > 1 && !fixed) {
+        run_range(stages, batch, first, n / 2);
+        run_range(stages, batch, first + n / 2, n - n / 2);
+    } else if (status != BRIM_OK) {
+        fail_range(stages, batch, first, n, &err);
+    }
+}
+
+void *brim_stage_model(void *arg)
+{
+    brim_stages *stages = arg;
+    brim_batch *batch;
+
+    while (brim_batcher_next(stages->batcher, &batch) == BRIM_OK) {
+        if (atomic_load(&stages->broken)) {
+            for (size_t i = 0; i < batch->n_filled; i++)
+                brim_item_destroy(batch->items[i]);
+        } else {
+            run_range(stages, batch, 0, batch->n_filled);
+        }
+        brim_batcher_give_back(stages->batcher, batch);
+    }
+    thread_ends(stages);
+    return NULL;
+}
+
+/* ---- write ---- */
+
+/* Takes what is there, at least one; 0 at the end. */
+static size_t collect(brim_queue *results, brim_item *items[MAX_COMMIT])
+{
+    size_t n = 0;
+    void *item;
+
+    if (brim_queue_pop(results, &item) != BRIM_OK) return 0;
+    do
+        items[n++] = item;
+    while (n < MAX_COMMIT && brim_queue_try_pop(results, &item) == BRIM_OK);
+    return n;
+}
+
+static void commit(brim_stages *stages, brim_item *const items[], size_t n)
+{
+    const brim_record *records[MAX_COMMIT];
+    brim_counters *counters = stages->options->counters;
+    brim_error err = {0};
+    uint64_t n_failed = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        records[i] = &items[i]->record;
+        if (!items[i]->record.vector) n_failed++;
+    }
+    if (brim_store_commit(stages->options->store, records, n, &err) != BRIM_OK) {
+        brim_stages_give_up(stages, &err);
+        return;
+    }
+    brim_count(&counters->n_failed, n_failed);
+    brim_count(&counters->n_done, n - n_failed);
+}
+
+void *brim_stage_write(void *arg)
+{
+    brim_stages *stages = arg;
+    brim_item *items[MAX_COMMIT];
+    size_t n;
+
+    while ((n = collect(stages->results, items)) > 0) {
+        if (!atomic_load(&stages->broken)) commit(stages, items, n);
+        for (size_t i = 0; i < n; i++)
+            brim_item_destroy(items[i]);
+    }
+    thread_ends(stages);
+    return NULL;
+}

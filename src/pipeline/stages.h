@@ -1,0 +1,39 @@
+/* stages.h - what the stages of one run share; only pipeline.c and the stages include it. */
+#ifndef BRIM_PIPELINE_STAGES_H
+#define BRIM_PIPELINE_STAGES_H
+
+#include "base/queue.h"
+#include "base/sync.h"
+#include "pipeline/batcher.h"
+#include "pipeline/pipeline.h"
+
+typedef struct brim_stages {
+    const brim_pipeline_options *options;
+    brim_queue *rows;    /* brim_row: not yet read */
+    brim_queue *items;   /* brim_item: read, not yet decoded */
+    brim_queue *results; /* brim_item: with a result or a failure */
+    brim_batcher *batcher;
+
+    brim_monitor monitor; /* guards error, n_decoding, n_running */
+    brim_error error;     /* the first reason why the run cannot go on; status 0 = none */
+    size_t n_decoding;    /* decoders that have not ended */
+    size_t n_running;     /* threads that have not ended */
+    atomic_bool broken;   /* error is set: nothing is to be stored any more */
+} brim_stages;
+
+/* Ends the run: the first reason counts. */
+void brim_stages_give_up(brim_stages *stages, const brim_error *err);
+
+/* Should no new work be begun? */
+bool brim_stages_stopping(const brim_stages *stages);
+
+/* The item's record holds a failure: on to the writer with it. */
+void brim_stages_fail(brim_stages *stages, brim_item *item);
+
+/* One thread each; arg is the brim_stages. */
+void *brim_stage_source(void *arg);
+void *brim_stage_decode(void *arg);
+void *brim_stage_model(void *arg);
+void *brim_stage_write(void *arg);
+
+#endif /* BRIM_PIPELINE_STAGES_H */

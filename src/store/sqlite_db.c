@@ -1,0 +1,94 @@
+/* sqlite_db.c - SQLite connections as brimful wants them. */
+#include "store/sqlite_db.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+
+enum { LOCK_WAIT_MS = 30000 };
+
+brim_status brim_sqlite_fail(sqlite3 *db, const char *path, brim_error *err)
+{
+    int code = sqlite3_errcode(db);
+
+    switch (code) {
+    case SQLITE_FULL:
+        return brim_fail(err, BRIM_E_IO, "%s: the disk is full; make room and run again", path);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return brim_fail(err, BRIM_E_BUSY, "%s: another program has held it locked for %d s", path,
+                         LOCK_WAIT_MS / 1000);
+    case SQLITE_NOTADB:
+        return brim_fail(err, BRIM_E_FORMAT, "%s: not a SQLite database", path);
+    case SQLITE_READONLY:
+        return brim_fail(err, BRIM_E_IO, "%s: not writable", path);
+    case SQLITE_CANTOPEN:
+        return brim_fail(err, BRIM_E_IO, "%s: cannot be opened, or its folder is not writable",
+                         path);
+    case SQLITE_NOMEM:
+        return brim_fail(err, BRIM_E_NOMEM, "%s: SQLite is out of memory", path);
+    default:
+        return brim_fail(err, BRIM_E_IO, "%s: %s", path, sqlite3_errmsg(db));
+    }
+}
+
+/* The file's absolute path, so that names with a meaning to SQLite (":memory:") are plain names. */
+static brim_status make_absolute(const char *path, char absolute[PATH_MAX], brim_error *err)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    size_t length = !slash ? 0 : slash == path ? 1 : (size_t)(slash - path);
+
+    if (*name == '\0')
+        return brim_fail(err, BRIM_E_ARG, "%s: a store is a file, give its name", path);
+    if (realpath(path, absolute)) return BRIM_OK;
+    if (length >= sizeof(folder))
+        return brim_fail(err, BRIM_E_ARG, "%s: the path is too long", path);
+    memcpy(folder, path, length);
+    folder[length] = '\0';
+    if (!realpath(length > 0 ? folder : ".", absolute))
+        return brim_fail(err, BRIM_E_IO, "%s: %s: %s", path, length > 0 ? folder : ".",
+                         strerror(errno));
+    length = strlen(absolute);
+    int n = snprintf(absolute + length, PATH_MAX - length, "%s%s",
+                     length > 0 && absolute[length - 1] == '/' ? "" : "/", name);
+    if (n < 0 || (size_t)n >= PATH_MAX - length)
+        return brim_fail(err, BRIM_E_ARG, "%s: the path is too long", path);
+    return BRIM_OK;
+}
+
+brim_status brim_sqlite_open(const char *path, brim_sqlite_mode mode, char absolute[PATH_MAX],
+                             sqlite3 **out, brim_error *err)
+{
+    struct stat info;
+
+    *out = NULL;
+    brim_status status = make_absolute(path, absolute, err);
+    if (status != BRIM_OK) return status;
+    bool there = stat(absolute, &info) == 0;
+    if (there && S_ISDIR(info.st_mode))
+        return brim_fail(err, BRIM_E_ARG, "%s: a folder; a store is a file, as photos.db", path);
+    if (!there && mode == BRIM_SQLITE_READ)
+        return brim_fail(err, BRIM_E_ARG, "%s: no such store", path);
+    if (there && mode == BRIM_SQLITE_WRITE && access(absolute, W_OK) != 0)
+        return brim_fail(err, BRIM_E_IO, "%s: not writable: %s", path, strerror(errno));
+
+    int flags = mode == BRIM_SQLITE_READ ? SQLITE_OPEN_READONLY
+                                         : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    if (sqlite3_open_v2(absolute, out, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
+        if (!*out) return brim_fail(err, BRIM_E_NOMEM, "%s: no memory to open it", path);
+        status = brim_sqlite_fail(*out, path, err);
+        sqlite3_close(*out);
+        *out = NULL;
+        return status;
+    }
+    sqlite3_busy_timeout(*out, LOCK_WAIT_MS);
+    return BRIM_OK;
+}

@@ -35,7 +35,8 @@ static void print_option(const cli_option *option, FILE *to)
 {
     char left[64], letter[8] = "    ";
 
-    if (option->letter) snprintf(letter, sizeof(letter), "-%c, ", option->letter);
+    if (option->letter)
+        snprintf(letter, sizeof(letter), option->name ? "-%c, " : "-%c", option->letter);
     const char *name = option->name ? option->name : "";
     snprintf(left, sizeof(left), "%s%s%s%s%s", letter, option->name ? "--" : "", name,
              option->metavar ? " " : "", option->metavar ? option->metavar : "");

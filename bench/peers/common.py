@@ -1,7 +1,7 @@
 """What the peers of bench/e2e share: arguments, the model, the exact processing, and writing the vectors down.
 
-Every peer is a program of its own: PEER.py MODEL PHOTOS OUT [options]. It embeds each picture right in the folder PHOTOS
-and writes OUT (float32 rows) and OUT.keys (a file's name a line, in the rows' order).
+Every peer is a program of its own: PEER.py MODEL PHOTOS OUT [options]. It embeds each picture right in the folder
+PHOTOS and writes OUT (float32 rows) and OUT.keys (a file's name a line, in the rows' order).
 """
 import argparse
 import json
@@ -30,7 +30,7 @@ def list_photos(folder):
 
 
 class Processor:
-    """preprocessor_config.json with Pillow: what the image processors of transformers do, no more copies than needed."""
+    """preprocessor_config.json with Pillow: what transformers' image processors do, with no copy that is not needed."""
 
     def __init__(self, model):
         config = json.loads((model / "preprocessor_config.json").read_text())

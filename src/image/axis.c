@@ -80,7 +80,8 @@ const char *brim_filter_name(int filter)
     return filter >= 0 && filter < n ? FILTERS[filter].name : NULL;
 }
 
-/* Inputs first .. end - 1 of output i, in upright order; *centre is where the output's middle lies. */
+/* Inputs first .. end - 1 of output i, in upright order; *centre is where the output's middle lies.
+ */
 static void reach(const brim_axis *axis, uint32_t i, double *centre, uint32_t *first, uint32_t *end)
 {
     *centre = ((double)(axis->first + i) + 0.5) * axis->scale;

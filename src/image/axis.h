@@ -53,7 +53,8 @@ static inline bool brim_axis_is_identity(const brim_axis *axis)
     return axis->n_in == axis->n_out;
 }
 
-/* Wanted output i (0 .. n_wanted - 1) is made of inputs *start .. *start + *n_taps - 1, as they come. */
+/* Wanted output i (0 .. n_wanted - 1) is made of inputs *start .. *start + *n_taps - 1, as they
+ * come. */
 void brim_axis_bounds(const brim_axis *axis, uint32_t i, uint32_t *start, uint32_t *n_taps);
 
 /* The fixed-point weights of those inputs, in the same order. */

@@ -20,7 +20,8 @@ typedef struct brim_format {
     /* Fills in info, all but the format's name, from the header alone. */
     brim_status (*probe)(const uint8_t *data, size_t bytes, brim_image_info *info, brim_error *err);
 
-    /* Starts decoding what probe saw. data and info outlive the decoder. On failure *out is NULL. */
+    /* Starts decoding what probe saw. data and info outlive the decoder. On failure *out is NULL.
+     */
     brim_status (*open)(const brim_alloc *mem, const uint8_t *data, size_t bytes,
                         const brim_image_info *info, brim_decoder **out, brim_error *err);
 

@@ -2,8 +2,8 @@
  * jpeg.c - JPEG through libjpeg-turbo, with the settings that Pillow has.
  *
  * Accurate integer transform, smooth chroma upsampling; CMYK inverted as Adobe writes it. Warnings
- * are passed over. A file that ends before its end marker is a failure, since what stands in for the
- * missing part would be grey.
+ * are passed over. A file that ends before its end marker is a failure, since what stands in for
+ * the missing part would be grey.
  *
  * libjpeg-turbo allocates by itself: what it will take is predicted in the probe.
  */

@@ -22,8 +22,8 @@ typedef struct brim_jpeg_header {
 } brim_jpeg_header;
 
 /*
- * Walks the markers up to the first scan, without memory of its own. BRIM_E_FORMAT where the file is
- * broken or ends early, BRIM_E_UNSUPPORTED for kinds of JPEG that nobody's browser shows either.
+ * Walks the markers up to the first scan, without memory of its own. BRIM_E_FORMAT where the file
+ * is broken or ends early, BRIM_E_UNSUPPORTED for kinds of JPEG that nobody's browser shows either.
  */
 brim_status brim_jpeg_read_header(const uint8_t *data, size_t bytes, brim_jpeg_header *out,
                                   brim_error *err);

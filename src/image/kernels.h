@@ -28,7 +28,8 @@ typedef struct brim_kernels {
     /* rgb (n,3) into planes (3,plane_stride): bytes become 16-bit numbers. */
     void (*split)(int16_t *planes, size_t plane_stride, const uint8_t *rgb, size_t n);
 
-    /* out (n_out,3) from planes, which are readable, and zero, BRIM_TAP_BLOCK past the last pixel. */
+    /* out (n_out,3) from planes, which are readable, and zero, BRIM_TAP_BLOCK past the last pixel.
+     */
     void (*reduce)(uint8_t *out, size_t n_out, const int16_t *planes, size_t plane_stride,
                    const brim_tap_table *table);
 

@@ -2,9 +2,9 @@
  * png.c - PNG through libpng.
  *
  * Only what the pixels need is read: palette entries, grey levels and samples become 8-bit RGB,
- * transparency and colour management are passed over as Pillow's convert("RGB") does. 16-bit samples
- * keep their upper byte. libpng's memory comes from the reader's allocator. An interlaced picture is
- * held as a whole, in the samples it is stored in.
+ * transparency and colour management are passed over as Pillow's convert("RGB") does. 16-bit
+ * samples keep their upper byte. libpng's memory comes from the reader's allocator. An interlaced
+ * picture is held as a whole, in the samples it is stored in.
  */
 #include "image/decoder.h"
 
@@ -298,8 +298,8 @@ static brim_status png_open(const brim_alloc *mem, const uint8_t *data, size_t b
     self->next = data;
     self->bytes_left = bytes;
     self->err = err;
-    self->library = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, self, on_error, on_warning, self,
-                                             on_alloc, on_release);
+    self->library = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, self, on_error, on_warning,
+                                             self, on_alloc, on_release);
     status = self->library ? png_start(self, err) : self->status;
     if (status != BRIM_OK) {
         png_close((brim_decoder *)self);

@@ -23,6 +23,11 @@ typedef struct brim_processor brim_processor;
 brim_status brim_processor_open(const brim_alloc *mem, const char *path, const brim_log *log,
                                 brim_processor **out, brim_error *err);
 
+/* The same from the text of such a file, which messages call name. */
+brim_status brim_processor_parse(const brim_alloc *mem, const char *text, size_t bytes,
+                                 const char *name, const brim_log *log, brim_processor **out,
+                                 brim_error *err);
+
 /* Accepts NULL. */
 void brim_processor_close(brim_processor *processor);
 
@@ -32,7 +37,8 @@ void brim_processor_close(brim_processor *processor);
  */
 const char *brim_processor_identity(const brim_processor *processor);
 
-/* The tensor (3, *out_height, *out_width) that a picture becomes. BRIM_E_ARG where it would be empty. */
+/* The tensor (3, *out_height, *out_width) that a picture becomes. BRIM_E_ARG where it would be
+ * empty. */
 brim_status brim_processor_shape(const brim_processor *processor, const brim_image_info *info,
                                  uint32_t *out_height, uint32_t *out_width, brim_error *err);
 
@@ -45,8 +51,8 @@ brim_status brim_processor_scratch_bytes(const brim_processor *processor,
                                          brim_error *err);
 
 /*
- * Reads all rows and writes 3 x height x width floats (planes R, G, B) into slot, for the shape that
- * brim_processor_shape() gave. On failure the slot's content is undefined.
+ * Reads all rows and writes 3 x height x width floats (planes R, G, B) into slot, for the shape
+ * that brim_processor_shape() gave. On failure the slot's content is undefined.
  */
 brim_status brim_processor_apply(const brim_processor *processor, const brim_alloc *scratch,
                                  brim_reader *reader, float *slot, brim_error *err);

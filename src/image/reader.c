@@ -86,8 +86,7 @@ const brim_image_info *brim_reader_info(const brim_reader *self)
 brim_status brim_reader_next_row(brim_reader *self, uint8_t *rgb, brim_error *err)
 {
     if (self->ended == BRIM_END) return BRIM_END;
-    if (self->ended != BRIM_OK)
-        return brim_fail(err, self->ended, "reading on after a failure");
+    if (self->ended != BRIM_OK) return brim_fail(err, self->ended, "reading on after a failure");
     if (!self->decoder)
         self->ended = self->format->open(self->mem, self->data, self->bytes, &self->info,
                                          &self->decoder, err);

@@ -20,8 +20,8 @@
 #include "brimful/status.h"
 
 typedef struct brim_image_info {
-    const char *format;   /* "JPEG", "PNG", "WebP"; static */
-    uint32_t width;       /* pixels, as stored */
+    const char *format; /* "JPEG", "PNG", "WebP"; static */
+    uint32_t width;     /* pixels, as stored */
     uint32_t height;
     uint8_t orientation;  /* EXIF, 1..8; 1 where there is none or it makes no sense */
     uint8_t depth;        /* bits of a sample as stored; above 8 they were scaled */
@@ -37,10 +37,10 @@ typedef struct brim_reader brim_reader;
  * Reads the header of a picture; the libraries behind the formats start only when the first row is
  * asked for, so an open reader costs next to nothing. data stays the caller's and must outlive the
  * reader. max_px (0 = no limit) bounds width x height: above it BRIM_E_FORMAT with the words "image
- * too large: N pixels, limit L (--max-pixels)". Content decides the format. BRIM_E_UNSUPPORTED names
- * a known format without a decoder here ("a GIF picture: this build reads JPEG, PNG and WebP"),
- * BRIM_E_FORMAT says "not a picture" or what is wrong ("truncated JPEG", "empty file"). No message
- * names the file: the caller knows it.
+ * too large: N pixels, limit L (--max-pixels)". Content decides the format. BRIM_E_UNSUPPORTED
+ * names a known format without a decoder here ("a GIF picture: this build reads JPEG, PNG and
+ * WebP"), BRIM_E_FORMAT says "not a picture" or what is wrong ("truncated JPEG", "empty file"). No
+ * message names the file: the caller knows it.
  */
 brim_status brim_reader_open(const brim_alloc *mem, const void *data, size_t bytes, uint64_t max_px,
                              brim_reader **out, brim_error *err);
@@ -50,8 +50,8 @@ const brim_image_info *brim_reader_info(const brim_reader *reader);
 
 /*
  * The next scanline into rgb (3 x width bytes), BRIM_END after the last one. A file that ends early
- * is BRIM_E_FORMAT "truncated ...": also when all rows came and only the end marker is missing, which
- * shows in the call that would give BRIM_END.
+ * is BRIM_E_FORMAT "truncated ...": also when all rows came and only the end marker is missing,
+ * which shows in the call that would give BRIM_END.
  */
 brim_status brim_reader_next_row(brim_reader *reader, uint8_t *rgb, brim_error *err);
 

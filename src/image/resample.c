@@ -42,25 +42,25 @@ struct brim_resampler {
     bool along_first;
 
     /* Sizes of what lies in the allocation behind this struct. */
-    uint32_t n_slots;        /* lines open at once, at most */
-    size_t line_bytes;       /* of a line that is added up: 3 x pixels */
-    size_t row_stride;       /* bytes between the rows of a batch */
-    size_t along_stride;     /* taps of one output along, padded */
-    size_t plane_stride;     /* 16-bit numbers in a plane, padding included */
+    uint32_t n_slots;    /* lines open at once, at most */
+    size_t line_bytes;   /* of a line that is added up: 3 x pixels */
+    size_t row_stride;   /* bytes between the rows of a batch */
+    size_t along_stride; /* taps of one output along, padded */
+    size_t plane_stride; /* 16-bit numbers in a plane, padding included */
 
-    open_line *slots;        /* [n_slots]; line p of the stream is in slot p % n_slots */
-    uint32_t *along_start;   /* [along.n_wanted], from along.in_first */
-    uint32_t *along_n_taps;  /* [along.n_wanted], padded */
-    int16_t *along_taps;     /* [along.n_wanted][2][along_stride] */
-    int32_t *scratch_taps;   /* [along.max_taps] */
-    int16_t *planes;         /* [3][plane_stride] */
-    uint8_t *row;            /* 3 x width, where rows are not read into the batch itself */
-    uint8_t *batch;          /* [BRIM_BATCH_ROWS][row_stride] */
-    uint8_t *line;           /* a finished line across, line_bytes */
-    uint8_t *reduced;        /* that line reduced along, where along comes second */
+    open_line *slots;       /* [n_slots]; line p of the stream is in slot p % n_slots */
+    uint32_t *along_start;  /* [along.n_wanted], from along.in_first */
+    uint32_t *along_n_taps; /* [along.n_wanted], padded */
+    int16_t *along_taps;    /* [along.n_wanted][2][along_stride] */
+    int32_t *scratch_taps;  /* [along.max_taps] */
+    int16_t *planes;        /* [3][plane_stride] */
+    uint8_t *row;           /* 3 x width, where rows are not read into the batch itself */
+    uint8_t *batch;         /* [BRIM_BATCH_ROWS][row_stride] */
+    uint8_t *line;          /* a finished line across, line_bytes */
+    uint8_t *reduced;       /* that line reduced along, where along comes second */
 
-    uint32_t next_row;       /* stored row that comes next */
-    uint32_t batch_row;      /* stored row that batch begins with */
+    uint32_t next_row;  /* stored row that comes next */
+    uint32_t batch_row; /* stored row that batch begins with */
     uint32_t n_batched;
     uint32_t n_opened, n_closed; /* lines of the stream begun and finished, from the first one */
 };

@@ -47,8 +47,8 @@ brim_status brim_resampler_bytes(const brim_resample_spec *spec, size_t *out_byt
 
 /*
  * Makes a resampler that hands its lines to sink. Fails with BRIM_E_ARG where sizes overflow and
- * BRIM_E_UNSUPPORTED where an output would be made of too many inputs; *out is then NULL. The window
- * must lie within the resized picture and hold at least one pixel.
+ * BRIM_E_UNSUPPORTED where an output would be made of too many inputs; *out is then NULL. The
+ * window must lie within the resized picture and hold at least one pixel.
  */
 brim_status brim_resampler_create(const brim_alloc *mem, const brim_resample_spec *spec,
                                   brim_line_sink sink, void *sink_ctx, brim_resampler **out,

@@ -58,19 +58,15 @@ static const signature SIGNATURES[] = {
 
 /* Text formats: what stands after blanks and a byte-order mark, in any case. */
 static const signature TEXTS[] = {
-    SIGNATURE("HTML", false, 0, "<!doctype html"),
-    SIGNATURE("HTML", false, 0, "<html"),
-    SIGNATURE("HTML", false, 0, "<head"),
-    SIGNATURE("an SVG drawing", true, 0, "<svg"),
-    SIGNATURE("XML", false, 0, "<?xml"),
-    SIGNATURE("JSON", false, 0, "{\""),
+    SIGNATURE("HTML", false, 0, "<!doctype html"), SIGNATURE("HTML", false, 0, "<html"),
+    SIGNATURE("HTML", false, 0, "<head"),          SIGNATURE("an SVG drawing", true, 0, "<svg"),
+    SIGNATURE("XML", false, 0, "<?xml"),           SIGNATURE("JSON", false, 0, "{\""),
 };
 
 static bool is_blank(uint8_t c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
-
 
 /* P1 .. P7 and a blank; PF and Pf hold floats. */
 static bool is_netpbm(const uint8_t *data, size_t bytes)
@@ -97,7 +93,8 @@ static const char *sniff_text(const uint8_t *data, size_t bytes, bool *is_pictur
     }
     for (size_t i = 0; i < sizeof(TEXTS) / sizeof(TEXTS[0]); i++) {
         const signature *s = &TEXTS[i];
-        if (bytes < s->length || strncasecmp((const char *)data, s->bytes, s->length) != 0) continue;
+        if (bytes < s->length || strncasecmp((const char *)data, s->bytes, s->length) != 0)
+            continue;
         *is_picture = s->is_picture;
         return s->name;
     }

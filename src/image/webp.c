@@ -1,9 +1,9 @@
 /*
  * webp.c - WebP through libwebp.
  *
- * The picture is decoded as a whole when the first row is wanted. Of an animation the first frame is
- * taken, on a canvas that is black around it. Transparency is dropped. The container is walked here,
- * for the EXIF chunk and the first frame, since that takes no memory.
+ * The picture is decoded as a whole when the first row is wanted. Of an animation the first frame
+ * is taken, on a canvas that is black around it. Transparency is dropped. The container is walked
+ * here, for the EXIF chunk and the first frame, since that takes no memory.
  *
  * libwebp allocates by itself: what it will take is predicted in the probe.
  */
@@ -21,7 +21,8 @@ typedef struct webp_layout {
     size_t bytes;        /* of the file, without what trails it */
     const uint8_t *exif; /* NULL where there is none */
     size_t exif_bytes;
-    const uint8_t *frame; /* first frame of an animation: its header and its picture; NULL if none */
+    const uint8_t
+        *frame; /* first frame of an animation: its header and its picture; NULL if none */
     size_t frame_bytes;
 } webp_layout;
 
@@ -173,8 +174,8 @@ static brim_status decode_first_frame(const webp_decoder *self, const webp_layou
     uint32_t x = 2 * read_u24(p), y = 2 * read_u24(p + 3);
     uint32_t width = read_u24(p + 6) + 1, height = read_u24(p + 9) + 1;
 
-    if (width > self->info->width || x > self->info->width - width ||
-        height > self->info->height || y > self->info->height - height)
+    if (width > self->info->width || x > self->info->width - width || height > self->info->height ||
+        y > self->info->height - height)
         return brim_fail(err, BRIM_E_FORMAT, "broken WebP: a frame outside its canvas");
     return decode(self, p + FRAME_HEADER, file->frame_bytes - FRAME_HEADER, width, height,
                   self->pixels + 3 * ((size_t)y * self->info->width + x), err);
@@ -207,9 +208,9 @@ static brim_status webp_open(const brim_alloc *mem, const uint8_t *data, size_t 
         brim_fail(err, status, "WebP: no memory for %zu bytes", self->pixels_bytes);
         goto fail;
     }
-    status = file.frame ? decode_first_frame(self, &file, err)
-                        : decode(self, data, file.bytes, info->width, info->height, self->pixels,
-                                 err);
+    status = file.frame
+                 ? decode_first_frame(self, &file, err)
+                 : decode(self, data, file.bytes, info->width, info->height, self->pixels, err);
     if (status != BRIM_OK) goto fail;
     *out = (brim_decoder *)self;
     return BRIM_OK;

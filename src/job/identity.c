@@ -62,6 +62,7 @@ static brim_status sum_named(brim_store *store, const char *folder, const void *
                              uint64_t *sum, brim_error *err)
 {
     char path[PATH_MAX], line[NAME_MAX + 1 + BRIM_HASH_BYTES], hash[BRIM_HASH_BYTES];
+    struct stat info;
     brim_status status = BRIM_OK;
     const struct dirent *entry;
     DIR *dir = opendir(folder);
@@ -72,6 +73,7 @@ static brim_status sum_named(brim_store *store, const char *folder, const void *
         const char *name = entry->d_name;
         if (!may_hold_weights(name) || !memmem(data, bytes, name, strlen(name))) continue;
         if (snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path)) continue;
+        if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) continue;
         status = hash_file(store, path, hash, err);
         int length = snprintf(line, sizeof(line), "%s:%s", name, hash);
         *sum += brim_hash_64(line, (size_t)length);

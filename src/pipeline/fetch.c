@@ -21,7 +21,6 @@
 enum {
     MAX_ABANDONED = 64, /* hanging threads are kept within bounds: beyond, the run ends */
     READ_BYTES = 1 << 20,
-    ROOM_CHECK_MS = 5, /* how often a reader looks whether its file's bytes fit now */
 };
 
 static const uint64_t STOP_TIMEOUT_NS = 2000000000u; /* hanging reads when the user wants to end */
@@ -83,38 +82,6 @@ static brim_status check_file(const struct stat *info, brim_error *err)
     return BRIM_OK;
 }
 
-/* Waits until the file's bytes may be held. */
-static brim_status charge_file(brim_fetch *fetch, brim_item *item, size_t bytes, brim_error *err)
-{
-    const brim_fetch_options *options = &fetch->options;
-    size_t limit = brim_budget_limit_bytes(options->budget);
-    brim_monitor pause;
-
-    if (bytes > limit / 2)
-        return brim_fail(err, BRIM_E_BUDGET, "file needs %zu MiB, limit %zu MiB (--memory)",
-                         bytes >> 20, limit >> 20);
-    brim_status status = brim_monitor_init(&pause);
-    if (status != BRIM_OK) return brim_fail(err, status, "no memory to read it");
-    brim_monitor_enter(&pause);
-    for (;;) {
-        size_t held = brim_budget_usage(options->budget, BRIM_ACCOUNT_QUEUES).live_bytes;
-        status = BRIM_E_BUDGET;
-        if (bytes > options->max_held_bytes ? held < options->max_held_bytes
-                                            : held <= options->max_held_bytes - bytes)
-            status = brim_budget_reserve(options->budget, BRIM_ACCOUNT_QUEUES, bytes);
-        if (status == BRIM_OK) break;
-        if (atomic_load(options->stop)) {
-            status = brim_fail(err, BRIM_E_STOPPED, "stopped");
-            break;
-        }
-        brim_monitor_wait_until(&pause, brim_now_ns() + ROOM_CHECK_MS * 1000000u);
-    }
-    brim_monitor_leave(&pause);
-    brim_monitor_fini(&pause);
-    if (status == BRIM_OK) item->charged_bytes = bytes;
-    return status;
-}
-
 /* Reads up to bytes; *got tells how many there were. */
 static int read_all(reader *self, int fd, uint8_t *data, size_t bytes, size_t *got)
 {
@@ -152,22 +119,23 @@ static fetch_end open_file(reader *self, brim_item *item, int *fd, struct stat *
     return FETCH_FAILED;
 }
 
+/*
+ * Reads the file into memory that the item does not know of until it is read: an abandoned thread
+ * frees what it alone holds.
+ */
 static fetch_end read_file(reader *self, brim_item *item, int fd, size_t bytes)
 {
     brim_error *err = &item->record.error;
-    const brim_alloc *heap = brim_heap();
-    void *data = NULL;
     size_t got;
 
-    if (charge_file(self->fetch, item, bytes, err) != BRIM_OK) return FETCH_FAILED;
-    if (heap->alloc(heap->ctx, bytes, 0, &data) != BRIM_OK) {
-        brim_fail(err, BRIM_E_NOMEM, "no memory for %zu bytes", bytes);
+    if (brim_item_take_data(item, self->fetch->options.pool, bytes, err) != BRIM_OK)
         return FETCH_FAILED;
-    }
+    uint8_t *data = item->data;
+    item->data = NULL;
     begin_read(self, item);
     int why = read_all(self, fd, data, bytes, &got);
     if (!end_read(self)) {
-        brim_alloc_release(heap, data, bytes);
+        brim_alloc_release(brim_heap(), data, bytes);
         return FETCH_ABANDONED;
     }
     item->data = data;
@@ -208,7 +176,7 @@ static bool take_row(reader *self, brim_row *row)
         brim_row_destroy(row);
         return true;
     }
-    brim_status status = brim_item_create(options->budget, row, &item);
+    brim_status status = brim_item_create(options->mem, row, &item);
     if (status != BRIM_OK) {
         brim_fail(&err, status, "%s: no memory to take it up", row->key);
         brim_row_destroy(row);
@@ -220,8 +188,6 @@ static bool take_row(reader *self, brim_row *row)
     if (end == FETCHED) {
         if (brim_queue_push(options->items, item, item->data_bytes) != BRIM_OK)
             brim_item_destroy(item);
-    } else if (item->record.error.status == BRIM_E_STOPPED) {
-        brim_item_destroy(item);
     } else {
         item->record.step = BRIM_STEP_READ;
         options->fail(options->ctx, item);

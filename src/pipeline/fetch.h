@@ -19,10 +19,10 @@ typedef struct brim_fetch brim_fetch;
 
 /* All is borrowed for the fetch's life. */
 typedef struct brim_fetch_options {
-    brim_budget *budget;
+    const brim_alloc *mem; /* of items */
+    brim_file_pool *pool;  /* of their bytes */
     brim_queue *rows;      /* brim_row in */
     brim_queue *items;     /* brim_item with its bytes out; closed when the last row is through */
-    size_t max_held_bytes; /* file bytes alive at once, but for one larger file alone */
     size_t n_threads;
     uint64_t timeout_ns;                      /* without a byte */
     const atomic_bool *stop;                  /* set: rows are dropped unread */

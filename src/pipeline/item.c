@@ -1,18 +1,36 @@
 /* item.c - items and the bytes they hold. */
 #include "pipeline/item.h"
 
-brim_status brim_item_create(brim_budget *budget, brim_row *row, brim_item **out)
+#include "base/fail.h"
+
+brim_status brim_item_create(const brim_alloc *mem, brim_row *row, brim_item **out)
 {
     brim_status status;
 
     *out = NULL;
-    brim_item *item =
-        brim_alloc_zeroed(brim_budget_alloc(budget, BRIM_ACCOUNT_QUEUES), sizeof(*item), &status);
+    brim_item *item = brim_alloc_zeroed(mem, sizeof(*item), &status);
     if (!item) return status;
-    item->budget = budget;
+    item->mem = mem;
     item->record.row = row;
     item->record.file_bytes = item->record.mtime_ns = -1;
     *out = item;
+    return BRIM_OK;
+}
+
+brim_status brim_item_take_data(brim_item *item, brim_file_pool *pool, size_t bytes,
+                                brim_error *err)
+{
+    const brim_alloc *heap = brim_heap();
+    void *data = NULL;
+
+    brim_status status = brim_file_pool_take(pool, bytes, err);
+    if (status != BRIM_OK) return status;
+    item->pool = pool;
+    item->pool_bytes = bytes;
+    status = heap->alloc(heap->ctx, bytes, 0, &data);
+    if (status != BRIM_OK) return brim_fail(err, status, "no memory for %zu bytes", bytes);
+    item->data = data;
+    item->data_bytes = bytes;
     return BRIM_OK;
 }
 
@@ -21,9 +39,8 @@ void brim_item_drop_data(brim_item *item)
     brim_alloc_release(brim_heap(), item->data, item->data_bytes);
     item->data = NULL;
     item->data_bytes = 0;
-    if (item->charged_bytes > 0)
-        brim_budget_give_back(item->budget, BRIM_ACCOUNT_QUEUES, item->charged_bytes);
-    item->charged_bytes = 0;
+    if (item->pool) brim_file_pool_give_back(item->pool, item->pool_bytes);
+    item->pool = NULL;
 }
 
 void brim_item_destroy(brim_item *item)
@@ -31,5 +48,5 @@ void brim_item_destroy(brim_item *item)
     if (!item) return;
     brim_item_drop_data(item);
     brim_record_fini(&item->record);
-    brim_alloc_release(brim_budget_alloc(item->budget, BRIM_ACCOUNT_QUEUES), item, sizeof(*item));
+    brim_alloc_release(item->mem, item, sizeof(*item));
 }

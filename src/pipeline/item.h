@@ -8,23 +8,28 @@
 
 #include <stdint.h>
 
-#include "brimful/memory.h"
+#include "pipeline/file_pool.h"
 #include "store/record.h"
 
 typedef struct brim_item {
-    brim_budget *budget; /* pays for the item (queues) */
-    brim_record record;  /* owns the row */
+    const brim_alloc *mem; /* of the item itself */
+    brim_record record;    /* owns the row */
     /*
-     * The file's bytes: charged to the queues, but from the heap itself, because a thread that
-     * hangs in a read may outlive the budget.
+     * The file's bytes: room from the pool, but memory from the heap itself, because a thread that
+     * hangs in a read may outlive the pool.
      */
+    brim_file_pool *pool; /* NULL: no room is held */
+    size_t pool_bytes;
     uint8_t *data;
     size_t data_bytes;
-    size_t charged_bytes;
 } brim_item;
 
 /* Takes the row over on success only. */
-brim_status brim_item_create(brim_budget *budget, brim_row *row, brim_item **out);
+brim_status brim_item_create(const brim_alloc *mem, brim_row *row, brim_item **out);
+
+/* Waits for room for the file's bytes and allocates it: data, uninitialised. */
+brim_status brim_item_take_data(brim_item *item, brim_file_pool *pool, size_t bytes,
+                                brim_error *err);
 
 /* Gives the file's bytes back early: they are not needed after decoding. */
 void brim_item_drop_data(brim_item *item);

@@ -18,10 +18,10 @@ enum {
     ITEMS_PER_DECODER = 3, /* files read ahead */
     MAX_RESULTS = 1024,
     RESULTS_BYTES = 8 << 20,
-    WATCH_MS = 50,
+    WATCH_MS = 25,
 };
 
-static const size_t HELD_BYTES = 64u << 20; /* file bytes alive at once, or 1/8 of the limit */
+static const size_t POOL_BYTES = 32u << 20; /* files read ahead; at most 1/8 of the limit */
 
 static void fetch_failed(void *ctx, brim_item *item)
 {
@@ -33,26 +33,27 @@ static void fetch_gave_up(void *ctx, const brim_error *err)
     brim_stages_give_up(ctx, err);
 }
 
-static size_t held_bytes(const brim_budget *budget)
+static size_t pool_bytes(const brim_budget *budget)
 {
     size_t share = brim_budget_limit_bytes(budget) / 8;
 
-    return share < HELD_BYTES ? share : HELD_BYTES;
+    return share < POOL_BYTES ? share : POOL_BYTES;
 }
 
+/* Whatever was opened is closed by close_stages(), also after a failure. */
 static brim_status open_stages(brim_stages *stages, const brim_pipeline_options *options,
                                brim_error *err)
 {
-    const brim_alloc *queues = brim_budget_alloc(options->budget, BRIM_ACCOUNT_QUEUES);
+    const brim_alloc *mem = brim_budget_alloc(options->budget, BRIM_ACCOUNT_OTHER);
     brim_batcher_options batching = {
         .budget = options->budget, .batch = options->batch, .n_decoders = options->n_decoders};
 
-    brim_status status = brim_queue_create(queues, MAX_ROWS, ROWS_BYTES, &stages->rows);
+    brim_status status = brim_queue_create(mem, MAX_ROWS, ROWS_BYTES, &stages->rows);
     if (status == BRIM_OK)
-        status = brim_queue_create(queues, ITEMS_PER_DECODER * options->n_decoders,
-                                   held_bytes(options->budget), &stages->items);
+        status = brim_queue_create(mem, ITEMS_PER_DECODER * options->n_decoders,
+                                   pool_bytes(options->budget), &stages->items);
     if (status == BRIM_OK)
-        status = brim_queue_create(queues, MAX_RESULTS, RESULTS_BYTES, &stages->results);
+        status = brim_queue_create(mem, MAX_RESULTS, RESULTS_BYTES, &stages->results);
     if (status != BRIM_OK) return brim_fail(err, status, "no memory for the queues");
     return brim_batcher_create(&batching, &stages->batcher, err);
 }
@@ -136,10 +137,10 @@ static brim_status run_stages(brim_stages *stages, brim_error *err)
 {
     const brim_pipeline_options *options = stages->options;
     brim_fetch_options fetching = {
-        .budget = options->budget,
+        .mem = brim_budget_alloc(options->budget, BRIM_ACCOUNT_OTHER),
+        .pool = &stages->pool,
         .rows = stages->rows,
         .items = stages->items,
-        .max_held_bytes = held_bytes(options->budget),
         .n_threads = N_READERS,
         .timeout_ns = options->timeout_ns,
         .stop = options->stop,
@@ -182,6 +183,8 @@ brim_status brim_pipeline_run(const brim_pipeline_options *options, brim_error *
 
     brim_status status = brim_monitor_init(&stages.monitor);
     if (status != BRIM_OK) return brim_fail(err, status, "no memory for the pipeline");
+    status = brim_file_pool_init(&stages.pool, options->budget, pool_bytes(options->budget), err);
+    if (status != BRIM_OK) goto out;
     status = open_stages(&stages, options, err);
     if (status == BRIM_OK) {
         atomic_store(&options->counters->started_ns, brim_now_ns());
@@ -192,6 +195,9 @@ brim_status brim_pipeline_run(const brim_pipeline_options *options, brim_error *
         status = stages.error.status;
     }
     close_stages(&stages);
+    brim_file_pool_fini(&stages.pool);
+
+out:
     brim_monitor_fini(&stages.monitor);
     return status;
 }

@@ -103,7 +103,10 @@ static brim_status take_entry(folder_source *self, const struct dirent *entry, b
     if (status == BRIM_OK) status = brim_path_put(&self->name, at->name_length, entry->d_name);
     if (status != BRIM_OK) return status;
     if (kind == ENTRY_FOLDER) {
-        if (!descend(self)) warn_incomplete(self, self->path.text, strerror(errno));
+        if (!descend(self))
+            warn_incomplete(self, self->path.text,
+                            errno == ELOOP ? "folders lie too deep in one another"
+                                           : strerror(errno));
         return BRIM_OK;
     }
     return brim_row_create(self->mem, self->name.text, self->path.text, out);

@@ -230,6 +230,19 @@ static brim_status check_input(const char *input, brim_error *err)
     return brim_fail(err, BRIM_E_IO, "%s: %s", path, strerror(errno));
 }
 
+/* The same for --root: nothing but lists, whose lines start there, may lie elsewhere. */
+static brim_status check_below_root(const inputs_source *self, const char *input, brim_error *err)
+{
+    char path[PATH_MAX];
+    struct stat info;
+
+    if (input[0] == '@') return BRIM_OK;
+    bool folder = stat(input, &info) == 0 && S_ISDIR(info.st_mode);
+    brim_status status = folder ? resolve(input, path, err) : resolve_parent(input, path, err);
+    if (status != BRIM_OK || below_root(self, path)) return status;
+    return not_below_root(self, input, err);
+}
+
 brim_status brim_source_open(const brim_alloc *mem, const brim_source_options *options,
                              brim_source **out, brim_error *err)
 {
@@ -248,6 +261,8 @@ brim_status brim_source_open(const brim_alloc *mem, const brim_source_options *o
     self->mem = mem;
     self->options = options;
     if (options->root) status = resolve(options->root, self->root, err);
+    for (size_t i = 0; options->root && status == BRIM_OK && i < options->n_inputs; i++)
+        status = check_below_root(self, options->inputs[i], err);
     if (status != BRIM_OK) {
         inputs_source_close(&self->base);
         return status;

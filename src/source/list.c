@@ -67,6 +67,10 @@ static brim_status next_line(list_source *self, char **out, brim_error *err)
         if (found || (self->at_end && have > 0)) {
             size_t length = found ? (size_t)(found - start) : have;
             start[length] = '\0';
+            if (strlen(start) != length)
+                return brim_fail(err, BRIM_E_FORMAT,
+                                 "%s: a NUL byte in a line (names that end in NUL are read with -0)",
+                                 self->shown);
             self->first += length + (found ? 1 : 0);
             if (!self->options->nul_lists && length > 0 && start[length - 1] == '\r')
                 start[length - 1] = '\0';
@@ -121,12 +125,15 @@ static const struct brim_source_ops LIST_SOURCE_OPS = {
     .close = list_source_close,
 };
 
-/* A list that is not a plain file gives its lines once: there is nothing in it to count ahead. */
-static bool is_countable(int fd)
+/*
+ * A list that is not a plain file gives its lines once: there is nothing in it to count ahead. Asked
+ * before it is opened, as opening a pipe may wait for ever.
+ */
+static bool is_countable(const char *path)
 {
     struct stat info;
 
-    return fd > STDIN_FILENO && fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+    return strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
 brim_status brim_source_open_list(const brim_alloc *mem, const char *path, const char *base,
@@ -152,13 +159,13 @@ brim_status brim_source_open_list(const brim_alloc *mem, const char *path, const
         goto fail;
     }
     self->folder_length = self->folder.length;
+    if (options->counting && !is_countable(path)) {
+        status = brim_fail(err, BRIM_E_UNSUPPORTED, "%s: cannot be counted ahead", path);
+        goto fail;
+    }
     self->fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (self->fd < 0) {
         status = brim_fail(err, BRIM_E_IO, "%s: %s", path, strerror(errno));
-        goto fail;
-    }
-    if (options->counting && !is_countable(self->fd)) {
-        status = brim_fail(err, BRIM_E_UNSUPPORTED, "%s: cannot be counted ahead", path);
         goto fail;
     }
     *out = &self->base;

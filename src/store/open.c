@@ -15,7 +15,8 @@ brim_status brim_store_open(const brim_alloc *mem, const char *name, brim_store 
     static const char *const LATER[] = {".npy", ".jsonl", ".parquet"};
 
     *out = NULL;
-    bool later = strcmp(name, "-") == 0 || strncmp(name, "postgres", 8) == 0;
+    bool later = strcmp(name, "-") == 0 || strncmp(name, "postgresql://", 13) == 0 ||
+                 strncmp(name, "postgres://", 11) == 0;
     for (size_t i = 0; i < sizeof(LATER) / sizeof(LATER[0]); i++)
         later = later || ends_with(name, LATER[i]);
     if (later)

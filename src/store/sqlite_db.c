@@ -33,6 +33,9 @@ brim_status brim_sqlite_fail(sqlite3 *db, const char *path, brim_error *err)
                          path);
     case SQLITE_NOMEM:
         return brim_fail(err, BRIM_E_NOMEM, "%s: SQLite is out of memory", path);
+    case SQLITE_IOERR:
+        return brim_fail(err, BRIM_E_IO, "%s: %s: %s", path, sqlite3_errmsg(db),
+                         strerror(sqlite3_system_errno(db)));
     default:
         return brim_fail(err, BRIM_E_IO, "%s: %s", path, sqlite3_errmsg(db));
     }

@@ -49,6 +49,8 @@ static brim_status embed_read(const brim_task *self, const brim_output *output, 
                          output->n_dims);
     size_t dim = output->dims[n_dims - 1];
     size_t tokens = n_dims == 3 ? output->dims[1] : 1;
+    if (dim == 0 || tokens == 0)
+        return brim_fail(err, BRIM_E_RUNTIME, "the model's answer is empty");
     const float *vector = output->data + i * tokens * dim;
     if (!all_finite(vector, dim))
         return brim_fail(err, BRIM_E_RUNTIME, "the model's answer is not finite (NaN or infinity)");

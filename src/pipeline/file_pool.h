@@ -1,0 +1,35 @@
+/*
+ * file_pool.h - room for the bytes of files between reading and decoding.
+ *
+ * The room is reserved once, at the start, so that reading ahead never waits for memory that
+ * decoders or batches hold, nor takes it from them. A file larger than all of it goes through
+ * alone, with what it needs beyond charged on top.
+ *
+ * Threads: any.
+ */
+#ifndef BRIM_PIPELINE_FILE_POOL_H
+#define BRIM_PIPELINE_FILE_POOL_H
+
+#include "base/sync.h"
+#include "brimful/memory.h"
+
+typedef struct brim_file_pool {
+    brim_budget *budget;
+    size_t capacity_bytes;
+    brim_monitor monitor; /* guards all below */
+    size_t held_bytes;
+    size_t extra_bytes; /* reserved for the one file beyond capacity */
+} brim_file_pool;
+
+/* BRIM_E_BUDGET: the room itself does not fit. */
+brim_status brim_file_pool_init(brim_file_pool *pool, brim_budget *budget, size_t capacity_bytes,
+                                brim_error *err);
+
+/* All must have been given back. */
+void brim_file_pool_fini(brim_file_pool *pool);
+
+/* Waits for room. BRIM_E_BUDGET: too large even alone; err says the numbers. */
+brim_status brim_file_pool_take(brim_file_pool *pool, size_t bytes, brim_error *err);
+void brim_file_pool_give_back(brim_file_pool *pool, size_t bytes);
+
+#endif /* BRIM_PIPELINE_FILE_POOL_H */

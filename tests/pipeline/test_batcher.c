@@ -1,0 +1,315 @@
+/* Tests of src/pipeline/batcher.c. */
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/sync.h"
+#include "pipeline/batcher.h"
+#include "support/cmocka_all.h"
+
+enum { SIDE = 8, SLOT_FLOATS = 3 * SIDE * SIDE };
+
+/* Items are only pointers to the batcher; these stand for them. */
+static brim_item ITEMS[64];
+
+typedef struct bench {
+    brim_budget *budget;
+    brim_batcher *batcher;
+} bench;
+
+static bench open_bench(size_t limit_bytes, size_t batch, size_t n_decoders)
+{
+    bench b;
+    assert_int_equal(brim_budget_create(limit_bytes, &b.budget, NULL), BRIM_OK);
+    brim_batcher_options options = {.budget = b.budget, .batch = batch, .n_decoders = n_decoders};
+    assert_int_equal(brim_batcher_create(&options, &b.batcher, NULL), BRIM_OK);
+    return b;
+}
+
+static void close_bench(bench *b)
+{
+    brim_batcher_destroy(b->batcher);
+    assert_int_equal(brim_budget_live_bytes(b->budget), 0);
+    brim_budget_destroy(b->budget);
+}
+
+static brim_slot lease(bench *b, uint32_t height, uint32_t width)
+{
+    brim_slot slot;
+    assert_int_equal(brim_batcher_lease(b->batcher, height, width, &slot, NULL), BRIM_OK);
+    return slot;
+}
+
+/* Marks the whole slot with the item's number, as a decoder would. */
+static void fill(bench *b, const brim_slot *slot, size_t number)
+{
+    for (size_t i = 0; i < slot->batch->slot_floats; i++)
+        slot->pixels[i] = (float)number;
+    brim_batcher_fill(b->batcher, slot, &ITEMS[number]);
+}
+
+static void check_batch(const brim_batch *batch)
+{
+    for (size_t i = 0; i < batch->n_filled; i++) {
+        size_t number = (size_t)(batch->items[i] - ITEMS);
+        assert_true(number < 64);
+        for (size_t k = 0; k < batch->slot_floats; k++)
+            assert_true(batch->tensor[i * batch->slot_floats + k] == (float)number);
+    }
+}
+
+static brim_batch *next(bench *b)
+{
+    brim_batch *batch;
+    assert_int_equal(brim_batcher_next(b->batcher, &batch), BRIM_OK);
+    check_batch(batch);
+    return batch;
+}
+
+static void a_full_batch_goes_and_the_rest_at_the_end(void **state)
+{
+    bench b = open_bench(1 << 20, 2, 1);
+    brim_batch *batch;
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        brim_slot slot = lease(&b, SIDE, SIDE);
+        fill(&b, &slot, i);
+    }
+    batch = next(&b);
+    assert_int_equal(batch->n_filled, 2);
+    brim_batcher_give_back(b.batcher, batch);
+    brim_batcher_close(b.batcher);
+    batch = next(&b);
+    assert_int_equal(batch->n_filled, 1);
+    brim_batcher_give_back(b.batcher, batch);
+    assert_int_equal(brim_batcher_next(b.batcher, &batch), BRIM_END);
+    close_bench(&b);
+}
+
+static void unlike_shapes_never_share_a_batch(void **state)
+{
+    bench b = open_bench(1 << 20, 4, 2);
+
+    (void)state;
+    for (size_t i = 0; i < 6; i++) {
+        brim_slot slot = lease(&b, SIDE, i % 2 ? SIDE : 2 * SIDE);
+        fill(&b, &slot, i);
+    }
+    brim_batcher_close(b.batcher);
+    for (int i = 0; i < 2; i++) {
+        brim_batch *batch = next(&b);
+        assert_int_equal(batch->n_filled, 3);
+        for (size_t k = 0; k < 3; k++)
+            assert_int_equal((batch->items[k] - ITEMS) % 2, batch->width == SIDE);
+        brim_batcher_give_back(b.batcher, batch);
+    }
+    close_bench(&b);
+}
+
+static void a_dropped_slot_is_leased_again(void **state)
+{
+    bench b = open_bench(1 << 20, 2, 2);
+
+    (void)state;
+    brim_slot first = lease(&b, SIDE, SIDE), second = lease(&b, SIDE, SIDE);
+    brim_batcher_drop(b.batcher, &first);
+    fill(&b, &second, 1);
+    brim_slot again = lease(&b, SIDE, SIDE);
+    assert_ptr_equal(again.pixels, first.pixels);
+    fill(&b, &again, 2);
+    brim_batch *batch = next(&b);
+    assert_int_equal(batch->n_filled, 2);
+    brim_batcher_give_back(b.batcher, batch);
+    brim_batcher_close(b.batcher);
+    close_bench(&b);
+}
+
+static void holes_are_filled_from_the_end(void **state)
+{
+    bench b = open_bench(1 << 20, 5, 5);
+    brim_slot slots[5];
+
+    (void)state;
+    for (size_t i = 0; i < 5; i++)
+        slots[i] = lease(&b, SIDE, SIDE);
+    for (size_t i = 0; i < 5; i++)
+        if (i == 0 || i == 3)
+            brim_batcher_drop(b.batcher, &slots[i]);
+        else
+            fill(&b, &slots[i], i);
+    brim_batcher_close(b.batcher);
+    brim_batch *batch = next(&b); /* checks that items and pixels moved together */
+    assert_int_equal(batch->n_filled, 3);
+    brim_batcher_give_back(b.batcher, batch);
+    close_bench(&b);
+}
+
+static void a_batch_of_nothing_is_no_batch(void **state)
+{
+    bench b = open_bench(1 << 20, 2, 1);
+    brim_batch *batch;
+
+    (void)state;
+    brim_slot slot = lease(&b, SIDE, SIDE);
+    brim_batcher_drop(b.batcher, &slot);
+    brim_batcher_close(b.batcher);
+    assert_int_equal(brim_batcher_next(b.batcher, &batch), BRIM_END);
+    close_bench(&b);
+}
+
+static void *run_one_batch(void *arg)
+{
+    bench *b = arg;
+    brim_batch *batch = next(b);
+
+    assert_int_equal(batch->n_filled, 1);
+    brim_batcher_give_back(b->batcher, batch);
+    return NULL;
+}
+
+static void short_memory_sends_the_oldest_open_batch(void **state)
+{
+    size_t tensor = 4 * SLOT_FLOATS * sizeof(float);
+    bench b = open_bench(tensor + tensor / 2, 4, 1); /* one batch fits, two do not */
+    pthread_t model;
+
+    (void)state;
+    brim_slot slot = lease(&b, SIDE, SIDE);
+    fill(&b, &slot, 1);
+    assert_int_equal(brim_thread_start(&model, "model", run_one_batch, &b), BRIM_OK);
+    slot = lease(&b, SIDE, SIDE - 1); /* needs what the first batch holds */
+    pthread_join(model, NULL);
+    brim_batcher_drop(b.batcher, &slot);
+    brim_batcher_close(b.batcher);
+    close_bench(&b);
+}
+
+static void *take_800(void *arg)
+{
+    bench *b = arg;
+
+    assert_int_equal(brim_batcher_take_scratch(b->batcher, 800, NULL), BRIM_OK);
+    brim_batcher_return_scratch(b->batcher, 800);
+    return NULL;
+}
+
+static void scratch_waits_for_what_others_give_back(void **state)
+{
+    bench b = open_bench(1000, 1, 2);
+    pthread_t other;
+
+    (void)state;
+    assert_int_equal(brim_batcher_take_scratch(b.batcher, 800, NULL), BRIM_OK);
+    assert_int_equal(brim_thread_start(&other, "other", take_800, &b), BRIM_OK);
+    while (brim_budget_usage(b.budget, BRIM_ACCOUNT_DECODERS).n_refusals == 0)
+        sched_yield();
+    brim_batcher_return_scratch(b.batcher, 800);
+    pthread_join(other, NULL);
+    close_bench(&b);
+}
+
+static void what_can_never_fit_is_refused_with_numbers(void **state)
+{
+    bench b = open_bench(10 << 20, 4, 1);
+    brim_error err;
+    brim_slot slot;
+
+    (void)state;
+    assert_int_equal(brim_batcher_take_scratch(b.batcher, 11 << 20, &err), BRIM_E_BUDGET);
+    assert_string_equal(err.message, "decoding needs 11 MiB, limit 10 MiB (--memory)");
+    assert_int_equal(brim_batcher_lease(b.batcher, 1000, 1000, &slot, &err), BRIM_E_BUDGET);
+    assert_string_equal(err.message, "the batch needs 46 MiB, limit 10 MiB (--memory)");
+    assert_int_equal(brim_batcher_lease(b.batcher, UINT32_MAX, UINT32_MAX, &slot, &err),
+                     BRIM_E_ARG);
+    close_bench(&b);
+}
+
+enum { N_MANY = 4096, N_DECODERS = 4 };
+
+typedef struct crowd {
+    bench b;
+    pthread_t decoders[N_DECODERS];
+    atomic_size_t next_number;
+    atomic_int seen[N_MANY];
+} crowd;
+
+static brim_item MANY[N_MANY];
+
+static void *decode_many(void *arg)
+{
+    crowd *all = arg;
+    unsigned seed = (unsigned)(uintptr_t)&seed;
+
+    for (;;) {
+        size_t number = atomic_fetch_add(&all->next_number, 1);
+        if (number >= N_MANY) return NULL;
+        brim_slot slot;
+        uint32_t width = SIDE + (uint32_t)(rand_r(&seed) % 3);
+        if (brim_batcher_take_scratch(all->b.batcher, 1000, NULL) != BRIM_OK) abort();
+        if (brim_batcher_lease(all->b.batcher, SIDE, width, &slot, NULL) != BRIM_OK) abort();
+        if (number % 7 == 0) { /* a picture that fails */
+            brim_batcher_drop(all->b.batcher, &slot);
+            atomic_fetch_add(&all->seen[number], 1);
+        } else {
+            for (size_t i = 0; i < slot.batch->slot_floats; i++)
+                slot.pixels[i] = (float)number;
+            brim_batcher_fill(all->b.batcher, &slot, &MANY[number]);
+        }
+        brim_batcher_return_scratch(all->b.batcher, 1000);
+    }
+}
+
+static void *close_when_all_have_decoded(void *arg)
+{
+    crowd *all = arg;
+
+    for (int i = 0; i < N_DECODERS; i++)
+        pthread_join(all->decoders[i], NULL);
+    brim_batcher_close(all->b.batcher);
+    return NULL;
+}
+
+/* A budget for a few batches only, three shapes, four decoders: lost wake-ups would hang here. */
+static void every_item_comes_out_once_with_its_own_pixels(void **state)
+{
+    static crowd all;
+    pthread_t foreman;
+    brim_batch *batch;
+
+    (void)state;
+    all.b = open_bench(3 * 3 * 4 * 3 * (SIDE + 2) * SIDE, 3, N_DECODERS);
+    for (int i = 0; i < N_DECODERS; i++)
+        assert_int_equal(brim_thread_start(&all.decoders[i], "decode", decode_many, &all), BRIM_OK);
+    assert_int_equal(brim_thread_start(&foreman, "foreman", close_when_all_have_decoded, &all),
+                     BRIM_OK);
+    while (brim_batcher_next(all.b.batcher, &batch) == BRIM_OK) {
+        for (size_t i = 0; i < batch->n_filled; i++) {
+            size_t number = (size_t)(batch->items[i] - MANY);
+            atomic_fetch_add(&all.seen[number], 1);
+            assert_true(batch->tensor[i * batch->slot_floats] == (float)number);
+            assert_true(batch->tensor[(i + 1) * batch->slot_floats - 1] == (float)number);
+        }
+        brim_batcher_give_back(all.b.batcher, batch);
+    }
+    pthread_join(foreman, NULL);
+    for (size_t i = 0; i < N_MANY; i++)
+        assert_int_equal(all.seen[i], 1);
+    close_bench(&all.b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_full_batch_goes_and_the_rest_at_the_end),
+        cmocka_unit_test(unlike_shapes_never_share_a_batch),
+        cmocka_unit_test(a_dropped_slot_is_leased_again),
+        cmocka_unit_test(holes_are_filled_from_the_end),
+        cmocka_unit_test(a_batch_of_nothing_is_no_batch),
+        cmocka_unit_test(short_memory_sends_the_oldest_open_batch),
+        cmocka_unit_test(scratch_waits_for_what_others_give_back),
+        cmocka_unit_test(what_can_never_fit_is_refused_with_numbers),
+        cmocka_unit_test(every_item_comes_out_once_with_its_own_pixels),
+    };
+    return cmocka_run_group_tests_name("pipeline/batcher", tests, NULL, NULL);
+}

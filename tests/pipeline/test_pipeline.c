@@ -1,0 +1,264 @@
+/* Tests of src/pipeline/pipeline.c and stages.c: the walk between a fake source, session and store.
+ */
+#include "pipeline/pipeline.h"
+#include "support/cmocka_all.h"
+#include "support/fake_walk.h"
+#include "support/pictures.h"
+#include "support/temp_dir.h"
+
+static const char CONFIG[] =
+    "{\"image_processor_type\": \"ViTImageProcessor\", \"do_resize\": false,"
+    " \"do_rescale\": false, \"do_normalize\": false}";
+
+typedef struct walk {
+    void **state;
+    fake_source source;
+    fake_store store;
+    fake_session session;
+    brim_processor *processor;
+    brim_task task;
+    brim_budget *budget;
+    brim_counters counters;
+    atomic_bool stop;
+    brim_pipeline_options options;
+    char path[4096];
+} walk;
+
+/* Pictures 0.png .. 9.png with grey 10 * i; row i uses picture i % 10. */
+static const char *path_of(void *ctx, int i)
+{
+    walk *w = ctx;
+
+    snprintf(w->path, sizeof(w->path), "%s/%d.png", (const char *)*w->state, i % 10);
+    return w->path;
+}
+
+static walk *open_walk(void **state, int n_rows)
+{
+    walk *w = calloc(1, sizeof(*w));
+
+    w->state = state;
+    for (int i = 0; i < 10; i++)
+        write_grey_png(path_of(w, i), 4 + (unsigned)i % 2, 4, (unsigned char)(10 * i));
+    const char *config = temp_write_text(state, "p.json", CONFIG);
+    assert_int_equal(brim_processor_open(brim_heap(), config, NULL, &w->processor, NULL), BRIM_OK);
+    assert_int_equal(brim_budget_create(64 << 20, &w->budget, NULL), BRIM_OK);
+    w->source =
+        (fake_source){.base.ops = &FAKE_SOURCE_OPS, .n_rows = n_rows, .path_of = path_of, .ctx = w};
+    w->store.base.ops = &FAKE_STORE_OPS;
+    w->session.base.ops = &FAKE_SESSION_OPS;
+    w->session.base.image.dims[0] = -1;
+    w->task = brim_task_embed(false);
+    w->options = (brim_pipeline_options){
+        .source = &w->source.base,
+        .store = &w->store.base,
+        .session = &w->session.base,
+        .processor = w->processor,
+        .task = &w->task,
+        .budget = w->budget,
+        .counters = &w->counters,
+        .batch = 4,
+        .n_decoders = 3,
+        .timeout_ns = 5000000000u,
+        .stop = &w->stop,
+    };
+    return w;
+}
+
+static void close_walk(walk *w)
+{
+    assert_int_equal(brim_budget_live_bytes(w->budget), 0);
+    brim_processor_close(w->processor);
+    brim_budget_destroy(w->budget);
+    free(w);
+}
+
+static void every_row_is_done_once_with_its_own_result(void **state)
+{
+    walk *w = open_walk(state, 500);
+
+    assert_int_equal(brim_pipeline_run(&w->options, NULL), BRIM_OK);
+    for (int i = 0; i < 500; i++) {
+        assert_int_equal(w->store.n_done[i], 1);
+        assert_int_equal(w->store.n_failed[i], 0);
+        assert_true(w->store.first[i] == (float)(10 * (i % 10)));
+    }
+    assert_int_equal(w->counters.n_done, 500);
+    assert_true(w->session.largest_run == 4);
+    close_walk(w);
+}
+
+static void failures_shift_no_neighbour(void **state)
+{
+    walk *w = open_walk(state, 300);
+
+    temp_write_text(state, "3.png", "\x89PNG\r\n\x1a\n broken");
+    temp_write_text(state, "5.png", "");
+    unlink(temp_path(state, "7.png"));
+    assert_int_equal(brim_pipeline_run(&w->options, NULL), BRIM_OK);
+    for (int i = 0; i < 300; i++) {
+        bool bad = i % 10 == 3 || i % 10 == 5 || i % 10 == 7;
+        assert_int_equal(w->store.n_failed[i], bad);
+        assert_int_equal(w->store.n_done[i], !bad);
+        if (!bad) assert_true(w->store.first[i] == (float)(10 * (i % 10)));
+    }
+    assert_int_equal(w->store.step[3], BRIM_STEP_DECODE);
+    assert_int_equal(w->store.step[5], BRIM_STEP_READ);
+    assert_string_equal(w->store.reason[5], "empty file");
+    assert_int_equal(w->store.step[7], BRIM_STEP_READ);
+    assert_non_null(strstr(w->store.reason[7], "No such file"));
+    close_walk(w);
+}
+
+static void a_batch_that_does_not_fit_is_halved(void **state)
+{
+    walk *w = open_walk(state, 100);
+
+    w->session.max_batch = 1;
+    assert_int_equal(brim_pipeline_run(&w->options, NULL), BRIM_OK);
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(w->store.n_done[i], 1);
+    close_walk(w);
+}
+
+static void one_poisonous_picture_fails_alone(void **state)
+{
+    walk *w = open_walk(state, 100);
+
+    w->session.poison = 40.0f;
+    w->session.poison_status = BRIM_E_RUNTIME;
+    assert_int_equal(brim_pipeline_run(&w->options, NULL), BRIM_OK);
+    for (int i = 0; i < 100; i++) {
+        assert_int_equal(w->store.n_done[i], i % 10 != 4);
+        assert_int_equal(w->store.n_failed[i], i % 10 == 4);
+    }
+    assert_int_equal(w->store.step[4], BRIM_STEP_MODEL);
+    assert_string_equal(w->store.reason[4], "a poisonous picture");
+    close_walk(w);
+}
+
+static void a_fixed_batch_is_filled_up_and_the_filling_dropped(void **state)
+{
+    walk *w = open_walk(state, 10);
+
+    w->session.base.image.dims[0] = 4;
+    assert_int_equal(brim_pipeline_run(&w->options, NULL), BRIM_OK);
+    assert_int_equal(w->session.n_runs, 4); /* two widths of 5 rows each: 4 + 1 filled up */
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(w->store.n_done[i], 1);
+        assert_true(w->store.first[i] == (float)(10 * i));
+    }
+    close_walk(w);
+}
+
+static void a_store_that_breaks_ends_the_run(void **state)
+{
+    walk *w = open_walk(state, 400);
+    brim_error err;
+
+    w->store.break_at = 3;
+    assert_int_equal(brim_pipeline_run(&w->options, &err), BRIM_E_IO);
+    assert_string_equal(err.message, "the disk is full");
+    int n_done = 0;
+    for (int i = 0; i < 400; i++)
+        n_done += w->store.n_done[i];
+    assert_int_equal(n_done, w->counters.n_done);
+    assert_int_equal(w->store.n_commits, 3); /* nothing is written after the break */
+    close_walk(w);
+}
+
+static void a_source_that_breaks_ends_the_run(void **state)
+{
+    walk *w = open_walk(state, 50);
+    brim_error err;
+
+    w->source.fail_at = 20;
+    assert_int_equal(brim_pipeline_run(&w->options, &err), BRIM_E_IO);
+    assert_string_equal(err.message, "the source broke");
+    close_walk(w);
+}
+
+static void stop_after_some(void *ctx)
+{
+    walk *w = ctx;
+
+    if (atomic_load(&w->counters.n_done) > 0) atomic_store(&w->stop, true);
+}
+
+static void a_stop_stores_what_was_begun_and_no_failure(void **state)
+{
+    walk *w = open_walk(state, FAKE_MAX_ROWS);
+
+    w->options.tick = stop_after_some;
+    w->options.tick_ctx = w;
+    assert_int_equal(brim_pipeline_run(&w->options, NULL), BRIM_OK);
+    uint64_t n_done = 0;
+    for (int i = 0; i < FAKE_MAX_ROWS; i++) {
+        assert_true(w->store.n_done[i] <= 1);
+        assert_int_equal(w->store.n_failed[i], 0);
+        n_done += (uint64_t)w->store.n_done[i];
+    }
+    assert_int_equal(n_done, w->counters.n_done);
+    assert_true(n_done > 0);
+    close_walk(w);
+}
+
+static void rows_that_are_done_are_passed_over_and_a_limit_is_kept(void **state)
+{
+    walk *w = open_walk(state, 100);
+
+    w->store.done_before = 30;
+    w->options.limit = 20;
+    assert_int_equal(brim_pipeline_run(&w->options, NULL), BRIM_OK);
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(w->store.n_done[i], i >= 30 && i < 50);
+    assert_int_equal(w->counters.n_already, 30);
+    close_walk(w);
+}
+
+static void nothing_to_do_ends_at_once(void **state)
+{
+    walk *w = open_walk(state, 0);
+
+    assert_int_equal(brim_pipeline_run(&w->options, NULL), BRIM_OK);
+    assert_int_equal(w->session.n_runs, 0);
+    close_walk(w);
+}
+
+/* A budget in which hardly anything fits: rows fail with numbers, and nothing hangs. */
+static void a_tiny_budget_ends_every_row_all_the_same(void **state)
+{
+    for (size_t kib = 8; kib <= 512; kib *= 2) {
+        walk *w = open_walk(state, 40);
+        brim_budget_destroy(w->budget);
+        assert_int_equal(brim_budget_create(kib << 10, &w->budget, NULL), BRIM_OK);
+        w->options.budget = w->budget;
+        brim_error err = {0};
+        brim_status status = brim_pipeline_run(&w->options, &err);
+        if (status == BRIM_OK)
+            for (int i = 0; i < 40; i++)
+                assert_int_equal(w->store.n_done[i] + w->store.n_failed[i], 1);
+        else
+            assert_int_equal(status, BRIM_E_BUDGET);
+        close_walk(w);
+    }
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, temp_dir_setup, temp_dir_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(every_row_is_done_once_with_its_own_result),
+        TEST(failures_shift_no_neighbour),
+        TEST(a_batch_that_does_not_fit_is_halved),
+        TEST(one_poisonous_picture_fails_alone),
+        TEST(a_fixed_batch_is_filled_up_and_the_filling_dropped),
+        TEST(a_store_that_breaks_ends_the_run),
+        TEST(a_source_that_breaks_ends_the_run),
+        TEST(a_stop_stores_what_was_begun_and_no_failure),
+        TEST(rows_that_are_done_are_passed_over_and_a_limit_is_kept),
+        TEST(nothing_to_do_ends_at_once),
+        TEST(a_tiny_budget_ends_every_row_all_the_same),
+    };
+    return cmocka_run_group_tests_name("pipeline/pipeline", tests, NULL, NULL);
+}

@@ -1,6 +1,7 @@
 /* main.c - the command: a table of subcommands. */
 #include "cli.h"
 
+#include <malloc.h>
 #include <string.h>
 
 static const cli_command *const COMMANDS[] = {&CMD_EMBED, &CMD_SHOW};
@@ -17,8 +18,20 @@ static void print_overview(FILE *to)
           to);
 }
 
+/*
+ * Large blocks are to go back to the system when they are freed. Left to itself, glibc raises this
+ * threshold to 32 MiB after the first of them, and then keeps what one huge picture has needed.
+ */
+static void return_large_blocks(void)
+{
+#ifdef M_MMAP_THRESHOLD
+    mallopt(M_MMAP_THRESHOLD, 4 << 20);
+#endif
+}
+
 int main(int argc, char **argv)
 {
+    return_large_blocks();
     if (argc < 2) {
         print_overview(stderr);
         return CLI_EXIT_USAGE;

@@ -19,6 +19,8 @@ enum {
     MAX_KEPT = 4,   /* empty tensors kept for reuse */
 };
 
+static const size_t SCRATCH_PER_DECODER = 64u << 20; /* a progressive picture of 21 megapixels */
+
 struct brim_batcher {
     brim_budget *budget;
     const brim_alloc *tensors;
@@ -150,6 +152,19 @@ static bool wait_for_memory(brim_batcher *self, size_t n_own)
     return true;
 }
 
+/*
+ * Decoders share their scratch: a few progressive pictures of 24 megapixels at once would take more
+ * than all the rest of a run. One that is larger than the share goes alone.
+ */
+static brim_status reserve_scratch(brim_batcher *self, size_t bytes)
+{
+    size_t share = self->n_decoders * SCRATCH_PER_DECODER;
+    size_t live = brim_budget_usage(self->budget, BRIM_ACCOUNT_DECODERS).live_bytes;
+
+    if (live > 0 && (live > share || bytes > share - live)) return BRIM_E_BUDGET;
+    return brim_budget_reserve(self->budget, BRIM_ACCOUNT_DECODERS, bytes);
+}
+
 static brim_status too_large(const brim_batcher *self, const char *what, size_t bytes,
                              brim_error *err)
 {
@@ -163,7 +178,7 @@ brim_status brim_batcher_take_scratch(brim_batcher *batcher, size_t bytes, brim_
 
     brim_monitor_enter(&batcher->monitor);
     do
-        status = brim_budget_reserve(batcher->budget, BRIM_ACCOUNT_DECODERS, bytes);
+        status = reserve_scratch(batcher, bytes);
     while (status == BRIM_E_BUDGET && bytes <= brim_budget_limit_bytes(batcher->budget) &&
            wait_for_memory(batcher, 0));
     if (status == BRIM_OK) batcher->n_scratch++;

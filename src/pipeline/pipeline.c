@@ -21,7 +21,7 @@ enum {
     WATCH_MS = 25,
 };
 
-static const size_t POOL_BYTES = 32u << 20; /* files read ahead; at most 1/8 of the limit */
+static const size_t POOL_BYTES = 16u << 20; /* files read ahead; at most 1/8 of the limit */
 
 static void fetch_failed(void *ctx, brim_item *item)
 {

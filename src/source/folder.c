@@ -105,8 +105,8 @@ static brim_status take_entry(folder_source *self, const struct dirent *entry, b
     if (kind == ENTRY_FOLDER) {
         if (!descend(self))
             warn_incomplete(self, self->path.text,
-                            errno == ELOOP ? "folders lie too deep in one another"
-                                           : strerror(errno));
+                            self->depth == MAX_DEPTH ? "more than 200 folders in one another"
+                                                     : strerror(errno));
         return BRIM_OK;
     }
     return brim_row_create(self->mem, self->name.text, self->path.text, out);

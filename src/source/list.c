@@ -68,9 +68,10 @@ static brim_status next_line(list_source *self, char **out, brim_error *err)
             size_t length = found ? (size_t)(found - start) : have;
             start[length] = '\0';
             if (strlen(start) != length)
-                return brim_fail(err, BRIM_E_FORMAT,
-                                 "%s: a NUL byte in a line (names that end in NUL are read with -0)",
-                                 self->shown);
+                return brim_fail(
+                    err, BRIM_E_FORMAT,
+                    "%s: a NUL byte in a line (names that end in NUL are read with -0)",
+                    self->shown);
             self->first += length + (found ? 1 : 0);
             if (!self->options->nul_lists && length > 0 && start[length - 1] == '\r')
                 start[length - 1] = '\0';
@@ -126,8 +127,8 @@ static const struct brim_source_ops LIST_SOURCE_OPS = {
 };
 
 /*
- * A list that is not a plain file gives its lines once: there is nothing in it to count ahead. Asked
- * before it is opened, as opening a pipe may wait for ever.
+ * A list that is not a plain file gives its lines once: there is nothing in it to count ahead.
+ * Asked before it is opened, as opening a pipe may wait for ever.
  */
 static bool is_countable(const char *path)
 {

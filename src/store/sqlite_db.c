@@ -78,6 +78,8 @@ brim_status brim_sqlite_open(const char *path, brim_sqlite_mode mode, char absol
     bool there = stat(absolute, &info) == 0;
     if (there && S_ISDIR(info.st_mode))
         return brim_fail(err, BRIM_E_ARG, "%s: a folder; a store is a file, as photos.db", path);
+    if (there && !S_ISREG(info.st_mode))
+        return brim_fail(err, BRIM_E_ARG, "%s: not a plain file", path);
     if (!there && mode == BRIM_SQLITE_READ)
         return brim_fail(err, BRIM_E_ARG, "%s: no such store", path);
     if (there && mode == BRIM_SQLITE_WRITE && access(absolute, W_OK) != 0)

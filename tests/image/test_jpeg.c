@@ -1,0 +1,123 @@
+/* Tests of src/image/jpeg.c. */
+#include "image/pictures.h"
+
+#include <malloc.h>
+
+static void reads_what_pillow_reads(void **state)
+{
+    (void)state;
+    assert_int_equal(fixture_each(".jpg", check_picture), 14);
+}
+
+/* Two pictures in one file, and files with a tail, are whole before they end. */
+static void cut_anywhere(const fixture_picture *picture)
+{
+    if (strcmp(picture->name, "two.jpg") == 0 || strcmp(picture->name, "trailer.jpg") == 0 ||
+        strcmp(picture->name, "mpo.jpg") == 0)
+        return;
+    check_every_cut(picture);
+}
+
+static void notices_every_cut(void **state)
+{
+    (void)state;
+    fixture_each(".jpg", cut_anywhere);
+}
+
+static void lacks_its_end(const fixture_picture *picture)
+{
+    brim_error err = {0};
+
+    assert_int_equal(decode_all(brim_heap(), picture->data, picture->bytes - 2, 0, NULL, &err),
+                     BRIM_E_FORMAT);
+    assert_string_equal(err.message, "truncated JPEG");
+}
+
+static void misses_the_end_marker(void **state)
+{
+    (void)state;
+    fixture_each("rgb_420.jpg", lacks_its_end);
+    fixture_each("progressive.jpg", lacks_its_end);
+}
+
+static void survives_mutations(void **state)
+{
+    (void)state;
+    fixture_each(".jpg", check_mutations);
+}
+
+static void survives_every_failed_allocation(void **state)
+{
+    (void)state;
+    fixture_each("cmyk.jpg", check_failed_allocations);
+    fixture_each("grey.jpg", check_failed_allocations);
+}
+
+/* A copy of a progressive picture whose last scan stands there many times over. */
+static void too_many_scans(const fixture_picture *picture)
+{
+    size_t last = picture->bytes;
+    brim_error err = {0};
+
+    do
+        last--;
+    while (picture->data[last] != 0xff || picture->data[last + 1] != 0xda);
+    size_t scan_bytes = picture->bytes - 2 - last;
+    uint8_t *data = malloc(picture->bytes + 600 * scan_bytes);
+    memcpy(data, picture->data, last);
+    for (size_t i = 0; i < 601; i++)
+        memcpy(data + last + i * scan_bytes, picture->data + last, scan_bytes);
+    memcpy(data + last + 601 * scan_bytes, "\xff\xd9", 2);
+    assert_int_equal(
+        decode_all(brim_heap(), data, picture->bytes + 600 * scan_bytes, 0, NULL, &err),
+        BRIM_E_FORMAT);
+    assert_string_equal(err.message, "broken JPEG: more than 500 scans");
+    free(data);
+}
+
+static void refuses_endless_scans(void **state)
+{
+    (void)state;
+    assert_int_equal(fixture_each("progressive.jpg", too_many_scans), 1);
+}
+
+/* What libjpeg-turbo really took; the sanitizers' allocators tell nothing, and then none is seen.
+ */
+static void stays_within_its_prediction(const fixture_picture *picture)
+{
+    uint8_t row[3 * 64];
+    brim_reader *reader;
+
+    assert_int_equal(brim_reader_open(brim_heap(), picture->data, picture->bytes, 0, &reader, NULL),
+                     BRIM_OK);
+    const brim_image_info *info = brim_reader_info(reader);
+    struct mallinfo2 before = mallinfo2();
+    while (brim_reader_next_row(reader, row, NULL) == BRIM_OK) {
+        struct mallinfo2 now = mallinfo2();
+        size_t taken = now.uordblks + now.hblkhd - before.uordblks - before.hblkhd;
+        assert_true(taken <= info->scratch_bytes);
+        assert_true(taken == 0 || 4 * taken + 65536 >= info->scratch_bytes);
+    }
+    brim_reader_close(reader);
+}
+
+static void predicts_its_memory(void **state)
+{
+    (void)state;
+    fixture_each(".jpg", stays_within_its_prediction);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_what_pillow_reads),
+        cmocka_unit_test(notices_every_cut),
+        cmocka_unit_test(misses_the_end_marker),
+        cmocka_unit_test(survives_mutations),
+        cmocka_unit_test(survives_every_failed_allocation),
+        cmocka_unit_test(refuses_endless_scans),
+        cmocka_unit_test(predicts_its_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

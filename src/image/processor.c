@@ -15,7 +15,7 @@
 #include "image/resample.h"
 
 /* Real ones have some hundred bytes. */
-#define MAX_FILE_BYTES (1 << 20)
+#define MAX_FILE_BYTES (1 << 18)
 
 /* Longest side of a resized picture, before the crop: Pillow's own limit. */
 #define MAX_RESIZED 0x7fffffff

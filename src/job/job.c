@@ -31,6 +31,9 @@ enum {
     DEFAULT_PROGRESS_MS = 500,
 };
 
+/* Below this not even the queues and one small batch find room. */
+static const size_t MIN_MEMORY_BYTES = 24u << 20;
+
 /* Where Pillow refuses a picture as a decompression bomb: twice its own warning. */
 static const uint64_t DEFAULT_MAX_PX = 178956970;
 
@@ -67,6 +70,9 @@ static brim_status copy_options(brim_embed_options *to, const brim_embed_options
     if (!to->store) return brim_fail(err, BRIM_E_ARG, "no store: give a file (-o photos.db)");
     if (to->batch > MAX_BATCH)
         return brim_fail(err, BRIM_E_ARG, "batch %u is beyond %d", to->batch, MAX_BATCH);
+    if (to->memory_bytes > 0 && to->memory_bytes < MIN_MEMORY_BYTES)
+        return brim_fail(err, BRIM_E_ARG, "--memory: at least %zu MiB are needed",
+                         MIN_MEMORY_BYTES >> 20);
     if (to->n_threads == 0) to->n_threads = brim_system_n_cpus("");
     if (to->max_px == 0) to->max_px = DEFAULT_MAX_PX;
     if (to->file_timeout_s == 0) to->file_timeout_s = DEFAULT_TIMEOUT_S;

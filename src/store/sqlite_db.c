@@ -27,16 +27,18 @@ brim_status brim_sqlite_fail(sqlite3 *db, const char *path, brim_error *err)
     case SQLITE_NOTADB:
         return brim_fail(err, BRIM_E_FORMAT, "%s: not a SQLite database", path);
     case SQLITE_READONLY:
-        return brim_fail(err, BRIM_E_IO, "%s: not writable", path);
+        return brim_fail(err, BRIM_E_IO, "%s: not writable, or its folder is not", path);
     case SQLITE_CANTOPEN:
         return brim_fail(err, BRIM_E_IO, "%s: cannot be opened, or its folder is not writable",
                          path);
     case SQLITE_NOMEM:
         return brim_fail(err, BRIM_E_NOMEM, "%s: SQLite is out of memory", path);
-    case SQLITE_IOERR:
-        return brim_fail(err, BRIM_E_IO, "%s: %s: %s", path, sqlite3_errmsg(db),
-                         strerror(sqlite3_system_errno(db)));
     default:
+        if (sqlite3_extended_errcode(db) == SQLITE_IOERR_WRITE)
+            return brim_fail(err, BRIM_E_IO,
+                             "%s: writing failed; a quota or a limit on file sizes is reached, or"
+                             " the disk is broken",
+                             path);
         return brim_fail(err, BRIM_E_IO, "%s: %s", path, sqlite3_errmsg(db));
     }
 }

@@ -96,14 +96,19 @@ def reference():
     return Reference(MODEL, output="embedding")
 
 
-@pytest.fixture
-def photos(tmp_path):
-    """A folder of 24 small real pictures (300 px on the long side), as JPEG, PNG and WebP."""
-    folder = tmp_path / "photos"
-    folder.mkdir()
+@pytest.fixture(scope="session")
+def small_photos(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("small")
     kinds = ["jpg", "png", "webp"]
-    for n, path in enumerate(sorted(PHOTOS.glob("*/*.[jp][pn]g"))[:24]):
+    for n, path in enumerate(sorted(PHOTOS.glob("scikit-image*/*.[jp][pn]g"))[:24]):
         picture = Image.open(path).convert("RGB")
         picture.thumbnail((300, 300))
         picture.save(folder / f"{n:02d}.{kinds[n % 3]}")
+    assert len(list(folder.iterdir())) == 24
     return folder
+
+
+@pytest.fixture
+def photos(tmp_path, small_photos):
+    """A folder of 24 small real pictures (300 px on the long side), as JPEG, PNG and WebP."""
+    return pathlib.Path(shutil.copytree(small_photos, tmp_path / "photos"))

@@ -357,7 +357,7 @@ static void waits_for_other_programs_locks(void **state)
                                         "BEGIN; SELECT count(*) FROM t"};
     const char *path = temp_path(state, "x.db");
     brim_store *store = store_begin(path, &SPEC);
-    char name[8];
+    char name[16];
 
     query(path, "CREATE TABLE t(x)");
     for (int i = 0; i < 3; i++) {
@@ -504,8 +504,7 @@ static void a_file_size_limit_is_told(void **state)
     signal(SIGXFSZ, handler);
     assert_int_equal(status, BRIM_E_IO);
     assert_non_null(strstr(err.message, "x.db: "));
-    print_message("%s\n", err.message);
-    assert_non_null(strstr(err.message, "File too large"));
+    assert_non_null(strstr(err.message, "writing failed; a quota"));
     commit_one(store, result_of("small", 3, 0));
     brim_store_close(store);
     assert_string_equal(query(path, COUNTS), "1|1|0 ");
@@ -529,8 +528,7 @@ static void a_folder_that_lost_its_rights_is_told(void **state)
     chmod(temp_path(state, "d"), 0777);
     assert_int_equal(opened, BRIM_OK); /* nothing had to be written yet */
     assert_int_equal(status, BRIM_E_IO);
-    print_message("%s\n", err.message);
-    assert_non_null(strstr(err.message, "its folder is not writable"));
+    assert_non_null(strstr(err.message, "x.db: not writable, or its folder is not"));
 }
 
 static void remembers_the_hash_of_a_file_until_it_changes(void **state)

@@ -7,7 +7,7 @@
 /* Writes text into FOLDER/path, folders on the way made. */
 static inline void fake_file(void **state, const char *path, const char *text)
 {
-    char name[4096];
+    char name[1024];
 
     snprintf(name, sizeof(name), "%s", path);
     for (char *slash = strchr(name, '/'); slash; slash = strchr(slash + 1, '/')) {

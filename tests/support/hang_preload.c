@@ -9,7 +9,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-int open(const char *path, int flags, ...)
+__attribute__((visibility("default"))) int open(const char *path, int flags, ...)
 {
     int (*next)(const char *, int, ...) = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open");
     va_list args;

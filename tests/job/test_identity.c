@@ -1,0 +1,248 @@
+/* Tests of src/job/identity.c. The model files here are only bytes: nobody loads them. */
+#include "job/identity.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "support/cmocka_all.h"
+#include "support/fake_system.h"
+#include "support/unprivileged.h"
+
+/* A store that only remembers hashes: as a table, and counting what is asked. */
+typedef struct memory_store {
+    brim_store base;
+    struct {
+        char path[PATH_MAX], hash[BRIM_HASH_BYTES];
+        int64_t bytes, mtime_ns;
+    } known[64];
+    size_t n;
+    int n_read; /* files that had to be read */
+} memory_store;
+
+static bool memory_recall(brim_store *base, const char *path, int64_t bytes, int64_t mtime_ns,
+                          char *out, size_t capacity)
+{
+    memory_store *self = (memory_store *)base;
+
+    for (size_t i = 0; i < self->n; i++)
+        if (strcmp(self->known[i].path, path) == 0 && self->known[i].bytes == bytes &&
+            self->known[i].mtime_ns == mtime_ns)
+            return snprintf(out, capacity, "%s", self->known[i].hash) < (int)capacity;
+    return false;
+}
+
+static void memory_remember(brim_store *base, const char *path, int64_t bytes, int64_t mtime_ns,
+                            const char *hash)
+{
+    memory_store *self = (memory_store *)base;
+
+    self->n_read++;
+    assert_int_equal(path[0], '/');
+    if (self->n == 64) return;
+    snprintf(self->known[self->n].path, PATH_MAX, "%s", path);
+    snprintf(self->known[self->n].hash, BRIM_HASH_BYTES, "%s", hash);
+    self->known[self->n].bytes = bytes;
+    self->known[self->n++].mtime_ns = mtime_ns;
+}
+
+static const struct brim_store_ops MEMORY_OPS = {.recall_hash = memory_recall,
+                                                 .remember_hash = memory_remember};
+
+/* The hash of FOLDER/onnx as an empty store finds it. Holds until the next but three. */
+static const char *identify(void **state, const char *onnx)
+{
+    static char hashes[4][BRIM_HASH_BYTES];
+    static memory_store store;
+    static int at;
+    brim_error err = {0};
+
+    store = (memory_store){.base = {&MEMORY_OPS}};
+    at = (at + 1) % 4;
+    if (brim_identify_model(&store.base, temp_path(state, onnx), hashes[at], &err) != BRIM_OK)
+        fail_msg("%s", err.message);
+    assert_int_equal(strlen(hashes[at]), BRIM_HASH_BYTES - 1);
+    return hashes[at];
+}
+
+static void a_model_in_one_file_is_that_files_hash(void **state)
+{
+    char hash[BRIM_HASH_BYTES];
+
+    brim_hash_bytes("weights inside", 14, hash);
+    fake_file(state, "m/model.onnx", "weights inside");
+    assert_string_equal(identify(state, "m/model.onnx"), hash);
+    fake_file(state, "m/model.onnx", "weights inside!");
+    assert_string_not_equal(identify(state, "m/model.onnx"), hash);
+}
+
+static void data_files_that_it_names_are_part_of_it(void **state)
+{
+    fake_file(state, "m/model.onnx", "..location..model.onnx_data..and..more.bin..");
+    const char *alone = identify(state, "m/model.onnx");
+    fake_file(state, "m/model.onnx_data", "numbers");
+    const char *with = identify(state, "m/model.onnx");
+    assert_string_not_equal(alone, with);
+    fake_file(state, "m/model.onnx_data", "numberz");
+    const char *changed = identify(state, "m/model.onnx");
+    assert_string_not_equal(with, changed);
+    fake_file(state, "m/more.bin", "numbers");
+    assert_string_not_equal(changed, identify(state, "m/model.onnx"));
+    fake_file(state, "m/more.bin", "numberz");
+    fake_file(state, "m/model.onnx_data", "numbers"); /* exchanged: another model too */
+    const char *exchanged = identify(state, "m/model.onnx");
+    fake_file(state, "m/more.bin", "numbers");
+    fake_file(state, "m/model.onnx_data", "numberz");
+    assert_string_not_equal(exchanged, identify(state, "m/model.onnx"));
+}
+
+static void other_files_beside_it_are_none_of_its_business(void **state)
+{
+    static const char *const OTHERS[] = {
+        "m/other.bin",   /* not named */
+        "m/config.json", /* named, but no weights */
+        "m/named.onnx",  /* another model */
+        "m/README.md",   "m/.git", "m/named.txt",
+    };
+
+    fake_file(state, "m/model.onnx", "x config.json named.onnx README.md .git named.txt x");
+    const char *before = identify(state, "m/model.onnx");
+    for (size_t i = 0; i < sizeof(OTHERS) / sizeof(OTHERS[0]); i++) {
+        fake_file(state, OTHERS[i], "something");
+        assert_string_equal(identify(state, "m/model.onnx"), before);
+    }
+}
+
+/* Exporters write "onnx::MatMul_12" and the like into every model, and folders have such names. */
+static void folders_and_pipes_with_a_named_name_are_passed_over(void **state)
+{
+    alarm(60);
+    fake_file(state, "m/model.onnx", "onnx::MatMul_12 pytorch pipe");
+    const char *before = identify(state, "m/model.onnx");
+    fake_file(state, "m/onnx/model_fp16.onnx", "x");
+    fake_file(state, "m/pytorch/weights.bin", "x");
+    assert_int_equal(mkfifo(temp_path(state, "m/pipe"), 0666), 0);
+    assert_string_equal(identify(state, "m/model.onnx"), before);
+    alarm(0);
+}
+
+/* Many files, made in two orders, in folders of two names: one model. */
+static void neither_the_order_nor_the_place_of_the_folder_matters(void **state)
+{
+    char model[600] = "", name[64];
+
+    for (int i = 0; i < 40; i++) {
+        snprintf(name, sizeof(name), "part%02d.bin ", i);
+        strcat(model, name);
+    }
+    fake_file(state, "a/model.onnx", model);
+    fake_file(state, "b/renamed.onnx", model);
+    for (int i = 0; i < 40; i++) {
+        char text[32];
+        snprintf(name, sizeof(name), "a/part%02d.bin", i);
+        snprintf(text, sizeof(text), "numbers %d", i);
+        fake_file(state, name, text);
+        snprintf(name, sizeof(name), "b/part%02d.bin", 39 - i);
+        snprintf(text, sizeof(text), "numbers %d", 39 - i);
+        fake_file(state, name, text);
+    }
+    assert_string_equal(identify(state, "a/model.onnx"), identify(state, "b/renamed.onnx"));
+}
+
+static void links_lead_to_the_same_model(void **state)
+{
+    fake_file(state, "blobs/1234", "weights and data.bin");
+    fake_file(state, "blobs/5678", "numbers");
+    fake_file(state, "plain/model.onnx", "weights and data.bin");
+    fake_file(state, "plain/data.bin", "numbers");
+    temp_mkdir(state, "snapshot"); /* as the hub's cache lays them out */
+    assert_int_equal(symlink("../blobs/1234", temp_path(state, "snapshot/model.onnx")), 0);
+    assert_int_equal(symlink("../blobs/5678", temp_path(state, "snapshot/data.bin")), 0);
+    assert_string_equal(identify(state, "snapshot/model.onnx"),
+                        identify(state, "plain/model.onnx"));
+}
+
+static void what_the_store_remembers_is_not_read_again(void **state)
+{
+    static memory_store store;
+    char first[BRIM_HASH_BYTES], second[BRIM_HASH_BYTES];
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = 1, .tv_nsec = 5}};
+
+    fake_file(state, "m/model.onnx", "data.bin");
+    fake_file(state, "m/data.bin", "numbers");
+    const char *path = temp_path(state, "m/model.onnx"), *data = temp_path(state, "m/data.bin");
+    store = (memory_store){.base = {&MEMORY_OPS}};
+    assert_int_equal(brim_identify_model(&store.base, path, first, NULL), BRIM_OK);
+    assert_int_equal(store.n_read, 2);
+    assert_int_equal(brim_identify_model(&store.base, path, second, NULL), BRIM_OK);
+    assert_int_equal(store.n_read, 2);
+    assert_string_equal(first, second);
+    assert_int_equal(utimensat(AT_FDCWD, data, times, 0), 0); /* touched: looked at again */
+    assert_int_equal(brim_identify_model(&store.base, path, second, NULL), BRIM_OK);
+    assert_int_equal(store.n_read, 3);
+    assert_string_equal(first, second);
+}
+
+static void a_relative_name_is_looked_for_where_we_stand(void **state)
+{
+    static memory_store store;
+    char here[BRIM_HASH_BYTES], before[PATH_MAX];
+    brim_error err = {0};
+
+    fake_file(state, "m/model.onnx", "data.bin");
+    fake_file(state, "m/data.bin", "numbers");
+    assert_non_null(getcwd(before, sizeof(before)));
+    assert_int_equal(chdir(temp_path(state, "m")), 0);
+    store = (memory_store){.base = {&MEMORY_OPS}};
+    brim_status status = brim_identify_model(&store.base, "model.onnx", here, &err);
+    assert_int_equal(chdir(before), 0);
+    assert_int_equal(status, BRIM_OK);
+    assert_string_equal(here, identify(state, "m/model.onnx"));
+}
+
+static void fails(void **state, const char *name, const char *wanted)
+{
+    static memory_store store;
+    char hash[BRIM_HASH_BYTES];
+    brim_error err = {0};
+
+    store = (memory_store){.base = {&MEMORY_OPS}};
+    brim_status status = brim_identify_model(&store.base, temp_path(state, name), hash, &err);
+    regain_root();
+    assert_int_equal(status, BRIM_E_IO);
+    assert_non_null(strstr(err.message, wanted));
+}
+
+static void says_what_cannot_be_read(void **state)
+{
+    fails(state, "m/gone.onnx", "gone.onnx: No such file");
+    fake_file(state, "m/empty.onnx", "");
+    fails(state, "m/empty.onnx", "empty.onnx: cannot be read");
+    fails(state, "m", ": ");
+    fake_file(state, "m/model.onnx", "data.bin lost.bin");
+    fake_file(state, "m/data.bin", "numbers");
+    assert_int_equal(symlink("nowhere", temp_path(state, "m/lost.bin")), 0);
+    fails(state, "m/model.onnx", "lost.bin: No such file");
+    unlink(temp_path(state, "m/lost.bin"));
+    chmod(temp_path(state, "m/data.bin"), 0);
+    if (!drop_root(*state)) skip();
+    fails(state, "m/model.onnx", "data.bin: Permission denied");
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, temp_dir_setup, temp_dir_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_model_in_one_file_is_that_files_hash),
+        TEST(data_files_that_it_names_are_part_of_it),
+        TEST(other_files_beside_it_are_none_of_its_business),
+        TEST(folders_and_pipes_with_a_named_name_are_passed_over),
+        TEST(neither_the_order_nor_the_place_of_the_folder_matters),
+        TEST(links_lead_to_the_same_model),
+        TEST(what_the_store_remembers_is_not_read_again),
+        TEST(a_relative_name_is_looked_for_where_we_stand),
+        TEST(says_what_cannot_be_read),
+    };
+    return cmocka_run_group_tests_name("job/identity", tests, NULL, NULL);
+}

@@ -645,6 +645,7 @@ static void survives_every_failed_allocation(void **state)
 
     for (long allowed = 1; status != BRIM_OK; allowed++) {
         brim_error err = {0};
+        unlink(path);
         sqlite_requests_left = allowed;
         status = whole_walk(path, &err);
         bool refused = sqlite_requests_left == 0;
@@ -688,6 +689,7 @@ int main(void)
     patched.xMalloc = malloc_or_not;
     patched.xRealloc = realloc_or_not;
     sqlite3_config(SQLITE_CONFIG_MALLOC, &patched);
+    sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0); /* every request comes to us */
     sqlite_faults_install();
     return cmocka_run_group_tests_name("store/sqlite", tests, NULL, NULL);
 }

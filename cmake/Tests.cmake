@@ -20,10 +20,17 @@ foreach(part size parse)
     set(source tests/cli/test_${part}.c)
     if(EXISTS ${PROJECT_SOURCE_DIR}/${source})
         brim_test(cli/${part} ${source})
-        target_sources(test_cli_${part} PRIVATE cli/size.c cli/parse.c)
-        target_include_directories(test_cli_${part} PRIVATE cli)
+        target_link_libraries(test_cli_${part} PRIVATE cli_objects)
     endif()
 endforeach()
+
+# Fuzz targets over their corpora. With clang, -fsanitize=fuzzer-no-link for everything and
+# -DBRIM_LIBFUZZER -fsanitize=fuzzer for this one make it a fuzzer.
+add_executable(fuzz_image fuzz/fuzz_image.c)
+target_include_directories(fuzz_image PRIVATE src)
+target_compile_options(fuzz_image PRIVATE ${BRIM_WARNINGS})
+target_link_libraries(fuzz_image PRIVATE brimful_inside)
+add_test(NAME fuzz/image COMMAND fuzz_image ${PROJECT_SOURCE_DIR}/fuzz/corpus/image)
 
 # The program that the documentation quotes.
 add_executable(example_embed examples/embed.c)
@@ -45,7 +52,7 @@ if(BRIM_TEST_PYTHON)
         set_tests_properties(e2e/${name} PROPERTIES ENVIRONMENT
             "BRIMFUL=$<TARGET_FILE:brimful_cli>;BRIMFUL_EXAMPLE=$<TARGET_FILE:example_embed>;\
 BRIMFUL_HANG=$<TARGET_FILE:hang_preload>;BRIMFUL_CACHE=${BRIM_CACHE};\
-BRIMFUL_SANITIZE=${BRIM_SANITIZE};PYTHONDONTWRITEBYTECODE=1")
+BRIMFUL_SANITIZE=${BRIM_SANITIZE};PYTHONDONTWRITEBYTECODE=1;${BRIM_SANITIZER_OPTIONS}" TIMEOUT 900)
         if(name MATCHES "^slow_")
             set_tests_properties(e2e/${name} PROPERTIES LABELS slow)
         endif()

@@ -286,6 +286,7 @@ brim_status brim_job_run(brim_job *job, brim_report *report, brim_error *err)
         .limit = job->options.limit,
         .max_px = job->options.max_px,
         .timeout_ns = job->options.file_timeout_s * 1000000000ull,
+        .log = job->options.log,
         .stop = &job->stop,
         .tick = show_progress,
         .tick_ctx = job,

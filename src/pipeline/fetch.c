@@ -40,7 +40,7 @@ typedef struct reader {
 struct brim_fetch {
     brim_fetch_options options;
     size_t n_abandoned;
-    size_t n_slots;
+    size_t n_slots, block_bytes;
     reader *slots[]; /* NULL: done */
 };
 
@@ -103,10 +103,13 @@ typedef enum fetch_end { FETCHED, FETCH_FAILED, FETCH_ABANDONED } fetch_end;
 /* Opens and measures the file. On FETCHED the caller closes *fd. */
 static fetch_end open_file(reader *self, brim_item *item, int *fd, struct stat *info)
 {
+    int why = 0;
+
+    *info = (struct stat){0};
     begin_read(self, item);
     /* O_NONBLOCK: a pipe must not hang the opening; regular files do not mind. */
     *fd = open(self->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    int why = *fd < 0 || fstat(*fd, info) != 0 ? errno : 0;
+    if (*fd < 0 || fstat(*fd, info) != 0) why = errno;
     if (!end_read(self)) {
         if (*fd >= 0) close(*fd);
         return FETCH_ABANDONED;
@@ -126,7 +129,7 @@ static fetch_end open_file(reader *self, brim_item *item, int *fd, struct stat *
 static fetch_end read_file(reader *self, brim_item *item, int fd, size_t bytes)
 {
     brim_error *err = &item->record.error;
-    size_t got;
+    size_t got = 0;
 
     if (brim_item_take_data(item, self->fetch->options.pool, bytes, err) != BRIM_OK)
         return FETCH_FAILED;
@@ -148,7 +151,7 @@ static fetch_end read_file(reader *self, brim_item *item, int fd, size_t bytes)
 static fetch_end fetch_item(reader *self, brim_item *item)
 {
     struct stat info;
-    int fd;
+    int fd = -1;
 
     if (strlen(item->record.row->path) >= sizeof(self->path)) {
         brim_fail(&item->record.error, BRIM_E_IO, "%s", strerror(ENAMETOOLONG));
@@ -319,11 +322,12 @@ brim_status brim_fetch_start(const brim_fetch_options *options, brim_fetch **out
     brim_status status;
 
     *out = NULL;
-    brim_fetch *self = brim_alloc_zeroed(
-        brim_heap(), sizeof(*self) + options->n_threads * sizeof(self->slots[0]), &status);
+    size_t bytes = sizeof(brim_fetch) + options->n_threads * sizeof(void *);
+    brim_fetch *self = brim_alloc_zeroed(brim_heap(), bytes, &status);
     if (!self) return brim_fail(err, status, "no memory for reading threads");
     self->options = *options;
     self->n_slots = options->n_threads;
+    self->block_bytes = bytes;
     for (size_t i = 0; i < self->n_slots; i++) {
         status = start_reader(self, i);
         if (status == BRIM_OK) continue;
@@ -340,5 +344,5 @@ brim_status brim_fetch_start(const brim_fetch_options *options, brim_fetch **out
 void brim_fetch_destroy(brim_fetch *fetch)
 {
     if (!fetch) return;
-    brim_alloc_release(brim_heap(), fetch, sizeof(*fetch) + fetch->n_slots * sizeof(reader *));
+    brim_alloc_release(brim_heap(), fetch, fetch->block_bytes);
 }

@@ -36,7 +36,7 @@ brim_status brim_item_take_data(brim_item *item, brim_file_pool *pool, size_t by
 
 void brim_item_drop_data(brim_item *item)
 {
-    brim_alloc_release(brim_heap(), item->data, item->data_bytes);
+    brim_alloc_release(brim_heap(), item->data, item->pool_bytes);
     item->data = NULL;
     item->data_bytes = 0;
     if (item->pool) brim_file_pool_give_back(item->pool, item->pool_bytes);

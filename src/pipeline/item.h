@@ -19,9 +19,9 @@ typedef struct brim_item {
      * hangs in a read may outlive the pool.
      */
     brim_file_pool *pool; /* NULL: no room is held */
-    size_t pool_bytes;
+    size_t pool_bytes;    /* of the room, and allocated at data */
     uint8_t *data;
-    size_t data_bytes;
+    size_t data_bytes; /* that hold the file; fewer where it shrank under us */
 } brim_item;
 
 /* Takes the row over on success only. */

@@ -88,6 +88,15 @@ static void note_size(brim_record *record, const brim_image_info *info)
     record->height = turned ? info->width : info->height;
 }
 
+/* Once a run: what is left out of a picture without being a failure. */
+static void note_depth(brim_stages *stages, const brim_item *item, const brim_image_info *info)
+{
+    if (info->depth <= 8 || atomic_exchange(&stages->said_depth, true)) return;
+    brim_log_write(stages->options->log, BRIM_LOG_NOTE,
+                   "%s: %u bits a sample are scaled to 8, here and in all such pictures",
+                   item->record.row->key, info->depth);
+}
+
 /* Leases a slot and decodes into it; on success the item has gone with its batch. */
 static brim_status decode_into_slot(brim_stages *stages, brim_item *item, brim_reader **reader,
                                     brim_error *err)
@@ -128,6 +137,7 @@ static brim_status decode_item(brim_stages *stages, brim_item *item, brim_error 
     if (status != BRIM_OK) return status;
     const brim_image_info *info = brim_reader_info(reader);
     note_size(&item->record, info);
+    note_depth(stages, item, info);
     status = brim_processor_scratch_bytes(options->processor, info, &scratch_bytes, err);
     if (status == BRIM_OK &&
         __builtin_add_overflow(scratch_bytes, info->scratch_bytes, &scratch_bytes))

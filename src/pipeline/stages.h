@@ -15,11 +15,12 @@ typedef struct brim_stages {
     brim_queue *results; /* brim_item: with a result or a failure */
     brim_batcher *batcher;
 
-    brim_monitor monitor; /* guards error, n_decoding, n_running */
-    brim_error error;     /* the first reason why the run cannot go on; status 0 = none */
-    size_t n_decoding;    /* decoders that have not ended */
-    size_t n_running;     /* threads that have not ended */
-    atomic_bool broken;   /* error is set: nothing is to be stored any more */
+    brim_monitor monitor;   /* guards error, n_decoding, n_running */
+    brim_error error;       /* the first reason why the run cannot go on; status 0 = none */
+    size_t n_decoding;      /* decoders that have not ended */
+    size_t n_running;       /* threads that have not ended */
+    atomic_bool said_depth; /* that pictures of more than 8 bits are scaled was said */
+    atomic_bool broken;     /* error is set: nothing is to be stored any more */
 } brim_stages;
 
 /* Ends the run: the first reason counts. */

@@ -13,7 +13,7 @@
 #include "source/names.h"
 #include "source/source.h"
 
-enum { BUFFER_BYTES = 1 << 16 };
+enum { BUFFER_BYTES = 1 << 16 }; /* a line and its end; one byte is kept for a NUL */
 
 typedef struct list_source {
     brim_source base; /* first: a brim_source pointer is a pointer to us */
@@ -54,6 +54,12 @@ static bool refill(list_source *self)
     return false;
 }
 
+static brim_status refuse_line(const list_source *self, const char *why, brim_error *err)
+{
+    brim_fail(err, BRIM_E_FORMAT, "%s: a line %s", self->shown, why);
+    return BRIM_E_FORMAT;
+}
+
 /* The next line without its end, in the buffer until the next call; BRIM_END after the last. */
 static brim_status next_line(list_source *self, char **out, brim_error *err)
 {
@@ -68,10 +74,7 @@ static brim_status next_line(list_source *self, char **out, brim_error *err)
             size_t length = found ? (size_t)(found - start) : have;
             start[length] = '\0';
             if (strlen(start) != length)
-                return brim_fail(
-                    err, BRIM_E_FORMAT,
-                    "%s: a NUL byte in a line (names that end in NUL are read with -0)",
-                    self->shown);
+                return refuse_line(self, "has a NUL byte (names that end in NUL want -0)", err);
             self->first += length + (found ? 1 : 0);
             if (!self->options->nul_lists && length > 0 && start[length - 1] == '\r')
                 start[length - 1] = '\0';
@@ -81,9 +84,7 @@ static brim_status next_line(list_source *self, char **out, brim_error *err)
         if (self->at_end) return BRIM_END;
         looked = have;
         if (!refill(self) && !self->at_end)
-            return brim_fail(err, BRIM_E_FORMAT, "%s: a line is longer than %d bytes%s",
-                             self->shown, BUFFER_BYTES - 2,
-                             self->options->nul_lists ? "" : " (is it a list of names?)");
+            return refuse_line(self, "is longer than 65534 bytes (is it a list of names?)", err);
     }
 }
 

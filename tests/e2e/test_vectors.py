@@ -141,3 +141,17 @@ def test_a_picture_without_a_finite_result_fails_alone(tmp_path):
     assert run.returncode == 3
     assert failures(store)["2.png"][0] == "model" and "not finite" in failures(store)["2.png"][1]
     assert len(vectors(store)) == 5
+
+
+def test_sixteen_bits_are_scaled_and_said_once(tmp_path, reference):
+    """B03: white only where the picture is white."""
+    folder = tmp_path / "p"
+    folder.mkdir()
+    row = np.tile(np.array([0, 255, 256, 4096, 32768, 65535], "<u2"), (60, 10))
+    for n in range(3):
+        Image.fromarray(row).save(folder / f"{n}.png")
+    Image.fromarray((row >> 8).astype(np.uint8)).save(tmp_path / "eight.png")
+    store = tmp_path / "x.db"
+    run = embed(folder, "-o", store, "--root", folder)
+    assert run.returncode == 0 and run.stderr.count("16 bits a sample are scaled") == 1
+    assert_close(vectors(store)["0.png"], reference(tmp_path / "eight.png"))

@@ -67,7 +67,8 @@ static void too_many_scans(const fixture_picture *picture)
     memcpy(data, picture->data, last);
     for (size_t i = 0; i < 601; i++)
         memcpy(data + last + i * scan_bytes, picture->data + last, scan_bytes);
-    memcpy(data + last + 601 * scan_bytes, "\xff\xd9", 2);
+    data[last + 601 * scan_bytes] = 0xff;
+    data[last + 601 * scan_bytes + 1] = 0xd9;
     assert_int_equal(
         decode_all(brim_heap(), data, picture->bytes + 600 * scan_bytes, 0, NULL, &err),
         BRIM_E_FORMAT);

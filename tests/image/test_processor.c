@@ -106,7 +106,7 @@ static void put_u32(uint8_t *p, uint32_t v)
     p[3] = (uint8_t)v;
 }
 
-static size_t put_chunk(uint8_t *out, const char *type, const void *data, size_t n)
+static size_t put_chunk(uint8_t *out, const void *type, const void *data, size_t n)
 {
     put_u32(out, (uint32_t)n);
     memcpy(out + 4, type, 4);
@@ -114,6 +114,8 @@ static size_t put_chunk(uint8_t *out, const char *type, const void *data, size_t
     put_u32(out + 8 + n, crc_of(out + 4, n + 4));
     return n + 12;
 }
+
+static const uint8_t SIGNATURE[8] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
 
 /* A grey PNG, to be freed. */
 static uint8_t *grey_png(const uint8_t *grey, uint32_t width, uint32_t height, size_t *bytes)
@@ -123,7 +125,7 @@ static uint8_t *grey_png(const uint8_t *grey, uint32_t width, uint32_t height, s
     uint32_t a = 1, b = 0;
 
     assert_true(n < 65536);
-    memcpy(idat, "\x78\1\1", 3);
+    idat[0] = 0x78, idat[1] = 1, idat[2] = 1;
     idat[3] = (uint8_t)n, idat[4] = (uint8_t)(n >> 8);
     idat[5] = (uint8_t)~n, idat[6] = (uint8_t)(~n >> 8);
     for (uint32_t y = 0; y < height; y++) {
@@ -138,7 +140,7 @@ static uint8_t *grey_png(const uint8_t *grey, uint32_t width, uint32_t height, s
     put_u32(header, width);
     put_u32(header + 4, height);
     header[8] = 8;
-    memcpy(out, "\x89PNG\r\n\x1a\n", 8);
+    memcpy(out, SIGNATURE, sizeof(SIGNATURE));
     *bytes = 8;
     *bytes += put_chunk(out + *bytes, "IHDR", header, 13);
     *bytes += put_chunk(out + *bytes, "IDAT", idat, n + 11);

@@ -3,8 +3,8 @@
     python make_fixtures.py          (Pillow >= 13, numpy, transformers >= 5)
 
 NAME.jpg, .png, .webp   a picture
-pictures.txt, .bin      a picture a line: width, height, EXIF orientation, all as stored; the pixels as
-                        convert("RGB") gives them follow each other in the .bin
+pictures.txt, .bin      a picture a line: width, height, EXIF orientation, all as stored; the
+                        pixels, as convert("RGB") gives them, follow each other in the .bin
 source_WxH.rgb          pixels to be resized
 resizes.txt, .bin       a resize a line, the outputs the same way
 tensors.txt, .bin       a processor's output a line; float32, the same way
@@ -271,7 +271,8 @@ def make_tensors():
         {"image_processor_type": siglip, "size": {"height": 18, "width": 14}},
         {"image_processor_type": siglip, "size": {"height": 16, "width": 16}, "do_rescale": False},
         {"image_processor_type": vit, "size": {"height": 16, "width": 16},
-         "rescale_factor": 0.00784313725490196, "image_mean": [0.1, 0.2, 0.3], "image_std": [1, 2, 3]},
+         "rescale_factor": 0.00784313725490196, "image_mean": [0.1, 0.2, 0.3],
+         "image_std": [1, 2, 3]},
         {"image_processor_type": "DeiTImageProcessor", "size": 20, "crop_size": 16},
         {"image_processor_type": "BitImageProcessor", "do_resize": False,
          "crop_size": {"height": 40, "width": 9}},

@@ -259,6 +259,24 @@ static void holds_one_name_however_many_there_are(void **state)
     assert_int_equal(mem.live_bytes, 0);
 }
 
+static void a_walk_that_is_broken_off_leaves_nothing_open(void **state)
+{
+    failing_alloc mem;
+    brim_row *row;
+
+    fake_file(state, "p/q/r/a.jpg", "");
+    int before = dup(STDIN_FILENO);
+    brim_source *source = open_folder(&mem, "p", temp_path(state, "p"), &QUIET);
+    assert_int_equal(brim_source_next(source, &row, NULL), BRIM_OK);
+    brim_row_destroy(row);
+    brim_source_close(source); /* three folders deep */
+    int after = dup(STDIN_FILENO);
+    close(after);
+    close(before);
+    assert_int_equal(after, before + 1);
+    assert_int_equal(mem.live_bytes, 0);
+}
+
 static void says_why_a_folder_cannot_be_opened(void **state)
 {
     failing_alloc mem;
@@ -316,6 +334,7 @@ int main(void)
         TEST(long_names_deep_down_are_whole),
         TEST(a_folder_that_may_not_be_read_is_told_and_the_rest_done),
         TEST(holds_one_name_however_many_there_are),
+        TEST(a_walk_that_is_broken_off_leaves_nothing_open),
         TEST(says_why_a_folder_cannot_be_opened),
         TEST(survives_every_failed_allocation),
     };

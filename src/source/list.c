@@ -88,6 +88,24 @@ static brim_status next_line(list_source *self, char **out, brim_error *err)
     }
 }
 
+/* The key of a line: below the root where there is one and the line lies there, else the line. */
+static const char *name_of_line(const list_source *self, const char *line)
+{
+    const char *base = self->folder.text;
+    size_t length = self->folder_length;
+
+    if (*line != '/') {
+        const char *name = brim_names_strip(line);
+        return *name ? name : line;
+    }
+    if (!self->options->root || strncmp(line, base, length) != 0) return line;
+    line += length;
+    if (length > 1 && *line != '/') return line - length;
+    while (*line == '/')
+        line++;
+    return line;
+}
+
 static brim_status list_source_next(brim_source *base, brim_row **out, brim_error *err)
 {
     list_source *self = (list_source *)base;
@@ -103,11 +121,12 @@ static brim_status list_source_next(brim_source *base, brim_row **out, brim_erro
 
     brim_status status = BRIM_OK;
     const char *path = line;
+    const char *name = name_of_line(self, line); /* before the folder's text grows by the line */
     if (*line != '/') {
         status = brim_path_put(&self->folder, self->folder_length, brim_names_strip(line));
         path = self->folder.text;
     }
-    if (status == BRIM_OK) status = brim_row_create(self->mem, brim_names_strip(line), path, out);
+    if (status == BRIM_OK) status = brim_row_create(self->mem, name, path, out);
     if (status != BRIM_OK)
         return brim_fail(err, status, "%s: no memory for the next name", self->shown);
     return BRIM_OK;

@@ -44,7 +44,8 @@ static const char *const SQL[N_STATEMENTS] = {
                   " mtime_ns=COALESCE(excluded.mtime_ns,mtime_ns),"
                   " width=COALESCE(excluded.width,width),"
                   " height=COALESCE(excluded.height,height) RETURNING image",
-    [PUT_VECTOR] = "INSERT INTO brim_embeddings(set_id,image,vector) VALUES(?1,?2,?3)",
+    /* A folder that changes while it is walked may tell a name twice: the first result stays. */
+    [PUT_VECTOR] = "INSERT OR IGNORE INTO brim_embeddings(set_id,image,vector) VALUES(?1,?2,?3)",
     [PUT_FAILURE] = "INSERT INTO brim_failures(set_id,image,step,reason,attempts)"
                     " VALUES(?1,?2,?3,?4,1) ON CONFLICT(set_id,image) DO UPDATE SET"
                     " step=excluded.step, reason=excluded.reason, attempts=attempts+1",

@@ -184,6 +184,18 @@ static void lines_of_a_list_start_at_its_folder_or_at_the_root(void **state)
     }
 }
 
+static void absolute_lines_below_the_root_get_keys_below_it(void **state)
+{
+    char photos[PATH_MAX], text[3 * PATH_MAX], elsewhere[PATH_MAX + 32];
+
+    assert_non_null(realpath("photos", photos));
+    snprintf(text, sizeof(text), "%s/2023/001.jpg\n%s-2/b.jpg\n./\n", photos, photos);
+    temp_write_text(state, "absolute.txt", text);
+    snprintf(elsewhere, sizeof(elsewhere), "./ %s-2/b.jpg 2023/001.jpg ", photos);
+    /* The line "./" is a folder; it fails when it is read, under a key that says what it was. */
+    assert_string_equal(keys_of_input("@absolute.txt", "photos"), elsewhere);
+}
+
 static void inputs_come_one_after_the_other_and_add_up(void **state)
 {
     const char *const inputs[] = {"photos", "scan.dat", "@lists/l.txt", "photos"};
@@ -317,6 +329,7 @@ int main(void)
         TEST(a_file_is_its_own_key_whatever_its_name),
         TEST(a_linked_input_is_followed_and_its_path_is_the_real_one),
         TEST(root_makes_keys_relative_to_it),
+        TEST(absolute_lines_below_the_root_get_keys_below_it),
         TEST(an_input_outside_the_root_is_told_at_the_start),
         TEST(lines_of_a_list_start_at_its_folder_or_at_the_root),
         TEST(inputs_come_one_after_the_other_and_add_up),

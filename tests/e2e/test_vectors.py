@@ -1,4 +1,5 @@
 """The vectors are those that Pillow, numpy and onnxruntime give for the same pictures and model."""
+import json
 import pathlib
 import shutil
 import subprocess
@@ -107,6 +108,23 @@ def expected_pixels(reference, path):
     return preprocess(load(path), reference.config)[None]
 
 
+def test_pictures_of_unlike_shapes_never_share_a_batch(tmp_path, photos):
+    """Only the short side is fixed, so that nearly every picture has a tensor shape of its own."""
+    folder = pathlib.Path(shutil.copytree(SMALL_MODELS / "dynamic_hw", tmp_path / "model"))
+    config = json.loads((folder / "preprocessor_config.json").read_text())
+    config.update(do_resize=True, size={"shortest_edge": 48}, do_center_crop=False, resample=2)
+    config.pop("crop_size", None)
+    (folder / "preprocessor_config.json").write_text(json.dumps(config))
+    expected = Reference(folder)
+    store = tmp_path / "x.db"
+    run = embed(photos, "-o", store, "--root", photos, model=folder)
+    assert run.returncode == 0, run.stderr
+    found = vectors(store)
+    assert len(found) == 24
+    for key, vector in found.items():
+        assert_close(vector, expected(photos / key))
+
+
 def test_one_onnx_file_is_a_model_too(tmp_path, photos):
     store, other = tmp_path / "x.db", tmp_path / "y.db"
     bare = tmp_path / "bare"
@@ -155,3 +173,15 @@ def test_sixteen_bits_are_scaled_and_said_once(tmp_path, reference):
     run = embed(folder, "-o", store, "--root", folder)
     assert run.returncode == 0 and run.stderr.count("16 bits a sample are scaled") == 1
     assert_close(vectors(store)["0.png"], reference(tmp_path / "eight.png"))
+
+
+def test_precision_chooses_the_file_of_a_community_folder(tmp_path, photos):
+    """onnx-community's layout: configs on top, several files under onnx/."""
+    folder = pathlib.Path(shutil.copytree(SMALL_MODELS / "half", tmp_path / "model"))
+    (half,) = (folder / "onnx").glob("*_fp16.onnx")
+    run = embed(photos, "-o", tmp_path / "x.db", model=folder)
+    assert run.returncode == 1 and "fp16" in run.stderr
+    store = tmp_path / "x.db"
+    run = embed(photos, "-o", store, "--precision", "fp16", model=folder)
+    assert run.returncode == 0 and half.name in run.stderr
+    assert len(vectors(store)) == 24

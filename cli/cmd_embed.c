@@ -129,7 +129,7 @@ static void say_report(const brim_report *report, const embed_args *args)
 
     brim_escape_line(args->store, store, sizeof(store));
     if (is_nothing_found(report)) {
-        fprintf(stderr, "brimful embed: no pictures found (%llu files looked at by their names)\n",
+        fprintf(stderr, "brimful embed: no pictures found; %llu files are none by their names\n",
                 (unsigned long long)c->n_skipped);
         return;
     }
@@ -145,11 +145,11 @@ static void say_report(const brim_report *report, const embed_args *args)
                 report->stopped ? "stopped before anything was done" : "nothing left to do");
         return;
     }
-    fprintf(stderr, "%s: %llu vectors in %s, %.1f s, %.1f rows/s, peak ",
-            report->stopped ? "stopped" : "done", (unsigned long long)c->n_done, store,
-            c->elapsed_s, c->rows_per_s);
+    fprintf(stderr, "%s: %llu vector%s written to %s, %.1f s, %.1f rows/s, peak ",
+            report->stopped ? "stopped" : "done", (unsigned long long)c->n_done,
+            c->n_done == 1 ? "" : "s", store, c->elapsed_s, c->rows_per_s);
     cli_print_bytes(stderr, report->peak_resident_bytes);
-    fputc('\n', stderr);
+    fputs(report->stopped ? "; the same command goes on from here\n" : "\n", stderr);
 }
 
 static int check_args(embed_args *args, const cli_words *words)

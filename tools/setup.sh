@@ -26,6 +26,7 @@ BUILD_PACKAGES='gcc g++ libc6-dev cmake ninja-build pkg-config libjpeg-dev libpn
 TEST_PACKAGES='libcmocka-dev'
 
 tools=$(cd "$(dirname "$0")" && pwd)
+export ORT_DISABLE_TELEMETRY=1 # the runtime's Python package notes down and sends what it runs on
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -38,8 +39,12 @@ die()
 
 cache_folder()
 {
-    if [ -n "${BRIMFUL_CACHE:-}" ]; then echo "$BRIMFUL_CACHE"
-    elif [ -n "${XDG_CACHE_HOME:-}" ]; then echo "$XDG_CACHE_HOME/brimful"
+    case ${BRIMFUL_CACHE:-} in
+    '') ;;
+    /*) echo "$BRIMFUL_CACHE" && return ;;
+    *) echo "$(cd "$tools/.." && pwd)/$BRIMFUL_CACHE" && return ;;
+    esac
+    if [ -n "${XDG_CACHE_HOME:-}" ]; then echo "$XDG_CACHE_HOME/brimful"
     elif [ -d "${HOME:-}" ] && [ "$HOME" != / ]; then echo "$HOME/.cache/brimful"
     else echo "/var/tmp/brimful-cache-$(id -u)"
     fi
@@ -88,7 +93,7 @@ packages()
     [ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null ||
         die "neither root nor sudo; have these installed: apt-get install$missing"
     say "installing Debian packages:$missing"
-    as_root apt-get -qq update >"$tmp/log" 2>&1 || say "apt-get update failed, going on with the lists of last time"
+    as_root apt-get -qq update >"$tmp/log" 2>&1 || say "apt-get update failed (is there a network?), going on without"
     quietly 'apt-get install' as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends \
         -o DPkg::Lock::Timeout=300 install $missing
 }

@@ -341,11 +341,33 @@ static brim_processor_config plain_defaults(const file *f)
     };
 }
 
+/* A file of another kind would pass for a processor that leaves pictures as they are. */
+static brim_status check_is_processor(const file *f)
+{
+    const char *key;
+    json_t *v;
+
+    json_object_foreach(f->root, key, v)
+    {
+        if (is_among(key, OBEYED, COUNT(OBEYED)) || is_among(key, REFUSED, COUNT(REFUSED)))
+            return BRIM_OK;
+    }
+    return brim_fail(f->err, BRIM_E_ARG,
+                     "%s: not the configuration of an image processor (no image_processor_type,"
+                     " size, ...)",
+                     f->name);
+}
+
 static brim_status read_all(file *f, brim_processor_config *out)
 {
     if (!json_is_object(f->root))
         return brim_fail(f->err, BRIM_E_FORMAT, "%s: not a JSON object", f->name);
-    brim_status status = find_class(f);
+    /* processor_config.json of newer versions holds the image processor beside the tokenizer. */
+    json_t *nested = json_object_get(f->root, "image_processor");
+    if (json_is_object(nested)) f->root = nested;
+    brim_status status = check_is_processor(f);
+    if (status != BRIM_OK) return status;
+    status = find_class(f);
     if (status == BRIM_OK) status = check_keys(f);
     if (status != BRIM_OK) return status;
     *out = f->class ? f->class->defaults : plain_defaults(f);
@@ -367,8 +389,9 @@ brim_status brim_processor_config_parse(const char *text, size_t bytes, const ch
         return brim_fail(err, BRIM_E_NOMEM, "%s: no memory to parse it", name);
     if (!f.root)
         return brim_fail(err, BRIM_E_FORMAT, "%s: line %d: %s", name, trouble.line, trouble.text);
+    json_t *whole = f.root;
     brim_status status = read_all(&f, out);
-    json_decref(f.root);
+    json_decref(whole);
     return status;
 }
 

@@ -179,10 +179,10 @@ static brim_status fail_without_onnx(const char *model, const char *precision, b
                          "%s: no model.onnx or vision_model.onnx here; give the file itself, as %s",
                          model, found.other_onnx);
     if (found.has_safetensors || found.has_torch)
-        return brim_fail(
-            err, BRIM_E_UNSUPPORTED,
-            "%s: only %s here; export it first: optimum-cli export onnx --model %s OUT", model,
-            found.has_safetensors ? "safetensors" : "PyTorch weights", model);
+        return brim_fail(err, BRIM_E_UNSUPPORTED,
+                         "%s: only %s here; export it first: optimum-cli export onnx --model %s"
+                         " --task feature-extraction OUT",
+                         model, found.has_safetensors ? "safetensors" : "PyTorch weights", model);
     return brim_fail(err, BRIM_E_ARG,
                      "%s: no model.onnx or vision_model.onnx here, nor in its folder onnx", model);
 }
@@ -268,9 +268,10 @@ brim_status brim_model_files_find(const brim_alloc *mem, const char *model, cons
         goto fail;
     }
     if (stat(model, &st) != 0) {
-        const char *why = errno != ENOENT             ? strerror(errno)
-                          : ends_with(model, ".onnx") ? "no such file"
-                                                      : "no such folder";
+        const char *why = errno != ENOENT ? strerror(errno)
+                          : ends_with(model, ".onnx")
+                              ? "no such file"
+                              : "no such folder (nothing is fetched from a hub)";
         status = brim_fail(err, BRIM_E_IO, "%s: %s", model, why);
         goto fail;
     }

@@ -188,8 +188,9 @@ brim_status brim_onnx_ports_find_image(const brim_onnx_ports *inputs, const char
     if (!list.length) return BRIM_OK;
     *image = NULL;
     return brim_fail(err, BRIM_E_ARG,
-                     "%s wants %s as well: give the vision part (vision_model.onnx)", path,
-                     list.text);
+                     "%s wants %s as well: cut out its vision part, vision_model.onnx (README,"
+                     " Your own model)",
+                     path, list.text);
 }
 
 /* ports->n where there is none. */

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -22,6 +23,16 @@ static void ORT_API_CALL drop_words(void *param, OrtLoggingLevel level, const ch
     (void)param, (void)level, (void)category, (void)log_id, (void)location, (void)message;
 }
 
+/*
+ * The wheel's library writes a device's number into the home folder and sends what it runs on to
+ * its maker, from the moment its environment is made: DisableTelemetryEvents() alone comes too
+ * late.
+ */
+static void forbid_telemetry(void)
+{
+    setenv("ORT_DISABLE_TELEMETRY", "1", 1);
+}
+
 /* Called with the lock held. */
 static brim_status make_environment(brim_error *err)
 {
@@ -32,6 +43,7 @@ static brim_status make_environment(brim_error *err)
                          "ONNX Runtime %s is too old: interface %d is needed",
                          OrtGetApiBase()->GetVersionString(), ORT_API_VERSION);
 
+    forbid_telemetry();
     OrtStatus *failure = api->CreateEnvWithCustomLogger(drop_words, NULL, ORT_LOGGING_LEVEL_ERROR,
                                                         "brimful", &RUNTIME.env);
     if (failure) return brim_onnx_runtime_fail(api, failure, BRIM_E_RUNTIME, "ONNX Runtime", err);

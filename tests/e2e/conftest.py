@@ -7,6 +7,8 @@ import sqlite3
 import subprocess
 import sys
 
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before the import: it begins there
+
 import numpy as np
 import onnxruntime
 import pytest
@@ -94,6 +96,14 @@ class Reference:
 @pytest.fixture(scope="session")
 def reference():
     return Reference(MODEL, output="embedding")
+
+
+@pytest.fixture
+def hanging(tmp_path):
+    """Surroundings in which opening a file whose path holds "hangs-opening" never comes back."""
+    # LD_PRELOAD splits at blanks, which the build folder's path may hold.
+    preload = shutil.copy(os.environ["BRIMFUL_HANG"], tmp_path / "hang.so")
+    return {**os.environ, "LD_PRELOAD": str(preload)}
 
 
 @pytest.fixture(scope="session")

@@ -88,6 +88,10 @@ def test_configs_that_cannot_be_used(tmp_path, photos):
     one_line(embed(photos, model=model), 1, "preprocessor_config.json")
     config.write_text(good.replace("224", "200"))
     one_line(embed(photos, model=model), 1, "224x224", "200x200")
+    config.write_text("{}")
+    one_line(embed(photos, model=model), 1, "not the configuration of an image processor")
+    config.write_text('{"tokenizer": {}, "image_processor": %s}' % good)
+    assert embed(photos, "-o", tmp_path / "nested.db", "--limit", 1, model=model).returncode == 0
     config.unlink()
     one_line(embed(photos, model=model), 1, "--processor")
 
@@ -173,11 +177,11 @@ def test_a_gigantic_header_is_refused_before_memory_is_taken(tmp_path, photos):
 
 
 @pytest.mark.skipif(SANITIZED, reason="the preloaded library and the sanitizer's do not go together")
-def test_a_file_that_hangs_becomes_a_failure_and_stops_nobody(tmp_path, photos):
+def test_a_file_that_hangs_becomes_a_failure_and_stops_nobody(tmp_path, photos, hanging):
     shutil.copy(photos / "00.jpg", photos / "hangs-opening.jpg")
     store = tmp_path / "x.db"
     run = embed(photos, "-o", store, "--root", photos, "--file-timeout", "1",
-                env={**os.environ, "LD_PRELOAD": os.environ["BRIMFUL_HANG"]})
+                env=hanging)
     assert run.returncode == 3, run.stderr
     assert "no answer for 1 s" in failures(store)["hangs-opening.jpg"][1]
     assert len(vectors(store)) == 24
@@ -256,6 +260,15 @@ def test_other_surroundings_change_nothing(tmp_path, photos, env):
     run = embed(photos, "-o", store, "--json", env={**os.environ, **env})
     assert run.returncode == 0, run.stderr
     assert '"images": 24' in run.stdout
+
+
+def test_nothing_is_left_in_the_home_folder(tmp_path, photos):
+    """The runtime's own library would note down and send what it runs on, unless it is told not to."""
+    home = tmp_path / "home"
+    home.mkdir()
+    env = {k: v for k, v in os.environ.items() if not k.startswith("XDG_") and k != "ORT_DISABLE_TELEMETRY"}
+    run = embed(photos, "-o", tmp_path / "x.db", env={**env, "HOME": str(home)})
+    assert run.returncode == 0 and not list(home.iterdir())
 
 
 @pytest.mark.skipif(SANITIZED, reason="sanitizers print their own words")

@@ -135,6 +135,32 @@ static void refuses_what_it_cannot_do(void **state)
     }
 }
 
+static void takes_no_other_file_for_a_processor(void **state)
+{
+    brim_processor_config config;
+    brim_error err;
+
+    (void)state;
+    assert_int_equal(parse("{}", &config, &err), BRIM_E_ARG);
+    assert_int_equal(parse("{\"hidden_size\": 768, \"model_type\": \"vit\"}", &config, &err),
+                     BRIM_E_ARG);
+    assert_non_null(strstr(err.message, "p.json: not the configuration of an image processor"));
+}
+
+/* processor_config.json, as newer versions write it. */
+static void finds_the_image_processor_beside_the_tokenizer(void **state)
+{
+    brim_processor_config nested, plain;
+
+    (void)state;
+    assert_int_equal(
+        parse("{\"tokenizer\": {\"size\": 1}, \"image_processor\": {\"size\": 8}}", &nested, NULL),
+        BRIM_OK);
+    assert_int_equal(parse("{\"size\": 8}", &plain, NULL), BRIM_OK);
+    assert_int_equal(nested.resize, plain.resize);
+    assert_int_equal(nested.height, 8);
+}
+
 static void ignores_what_is_switched_off(void **state)
 {
     brim_processor_config config;
@@ -178,6 +204,8 @@ int main(void)
         cmocka_unit_test(reads_old_forms_as_new_ones),
         cmocka_unit_test(fills_in_what_the_class_does),
         cmocka_unit_test(refuses_what_it_cannot_do),
+        cmocka_unit_test(takes_no_other_file_for_a_processor),
+        cmocka_unit_test(finds_the_image_processor_beside_the_tokenizer),
         cmocka_unit_test(ignores_what_is_switched_off),
         cmocka_unit_test(warns_once_about_unknown_keys),
         cmocka_unit_test(writes_nothing_where_it_does_not_fit),

@@ -266,7 +266,7 @@ static void refuses_models_that_want_more_than_a_picture_or_none(void **state)
     (void)state;
     assert_not_opened(
         MODELS "two_inputs/onnx/model.onnx", NULL, BRIM_E_ARG,
-        "model.onnx wants input_ids as well: give the vision part (vision_model.onnx)");
+        "model.onnx wants input_ids as well: cut out its vision part, vision_model.onnx");
     assert_not_opened(MODELS "text_only/model.onnx", NULL, BRIM_E_ARG,
                       "no image input (float [batch, 3, height, width]); its inputs: "
                       "input_ids int64 [?, ?]");

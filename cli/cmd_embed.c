@@ -1,6 +1,7 @@
 /* cmd_embed.c - `brimful embed`: one vector per image, from inputs into a store. */
 #include "cli.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -68,10 +69,14 @@ static void on_signal(int signal)
 {
     static const char WORDS[] = "\nfinishing the open batch; once more to stop now\n";
 
+    int saved = errno;
+
     (void)signal;
     if (n_signals++ > 0 || !running_job) _exit(CLI_EXIT_INTERRUPTED);
     brim_job_stop(running_job);
-    if (write(STDERR_FILENO, WORDS, sizeof(WORDS) - 1) < 0) return;
+    ssize_t told = write(STDERR_FILENO, WORDS, sizeof(WORDS) - 1);
+    (void)told;
+    errno = saved;
 }
 
 static void catch_signals(void)
@@ -79,7 +84,10 @@ static void catch_signals(void)
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 
     sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
+    struct sigaction before;
+    /* Who starts us in the background has Ctrl-C ignored, and means it. */
+    if (sigaction(SIGINT, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     /* A pipe that closed or a file-size limit is an error to report, not a death. */
     signal(SIGPIPE, SIG_IGN);
@@ -101,7 +109,7 @@ static int exit_code(const brim_report *report)
     return CLI_EXIT_OK;
 }
 
-static void say_passed_over(const brim_progress *c, const char *store)
+static void say_passed_over(const brim_progress *c)
 {
     if (c->n_already > 0)
         fprintf(stderr, "%llu were done before\n", (unsigned long long)c->n_already);
@@ -117,9 +125,6 @@ static void say_passed_over(const brim_progress *c, const char *store)
     if (c->n_incomplete > 0)
         fprintf(stderr, "%llu inputs could not be read to their end\n",
                 (unsigned long long)c->n_incomplete);
-    if (c->n_failed > 0)
-        fprintf(stderr, "%llu failed: brimful show %s --failures\n",
-                (unsigned long long)c->n_failed, store);
 }
 
 static void say_report(const brim_report *report, const embed_args *args)
@@ -133,13 +138,11 @@ static void say_report(const brim_report *report, const embed_args *args)
                 (unsigned long long)c->n_skipped);
         return;
     }
-    if (args->quiet) {
-        if (c->n_failed > 0)
-            fprintf(stderr, "%llu failed: brimful show %s --failures\n",
-                    (unsigned long long)c->n_failed, store);
-        return;
-    }
-    say_passed_over(c, store);
+    if (!args->quiet) say_passed_over(c);
+    if (c->n_failed > 0)
+        fprintf(stderr, "%llu failed: brimful show %s --failures\n",
+                (unsigned long long)c->n_failed, store);
+    if (args->quiet) return;
     if (c->n_done + c->n_failed == 0) {
         fprintf(stderr, "%s\n",
                 report->stopped ? "stopped before anything was done" : "nothing left to do");
@@ -150,6 +153,14 @@ static void say_report(const brim_report *report, const embed_args *args)
             c->n_done == 1 ? "" : "s", store, c->elapsed_s, c->rows_per_s);
     cli_print_bytes(stderr, report->peak_resident_bytes);
     fputs(report->stopped ? "; the same command goes on from here\n" : "\n", stderr);
+}
+
+static bool print_json(const brim_report *report)
+{
+    char line[1024];
+
+    return brim_report_json(report, line, sizeof(line)) == BRIM_OK && puts(line) >= 0 &&
+           fflush(stdout) == 0;
 }
 
 static int check_args(embed_args *args, const cli_words *words)
@@ -212,9 +223,9 @@ static int embed_run(int argc, char **argv)
     cli_progress_clear(&progress);
     if (status != BRIM_OK) return cli_fail(&CMD_EMBED, &err);
     say_report(&report, &args);
-    if (args.json) {
-        char line[1024];
-        if (brim_report_json(&report, line, sizeof(line)) == BRIM_OK) puts(line);
+    if (args.json && !print_json(&report)) {
+        fputs("brimful embed: the summary cannot be written to standard output\n", stderr);
+        return CLI_EXIT_FAILED;
     }
     return exit_code(&report);
 }

@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include <malloc.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const cli_command *const COMMANDS[] = {&CMD_EMBED, &CMD_SHOW};
@@ -32,6 +33,7 @@ static void return_large_blocks(void)
 int main(int argc, char **argv)
 {
     return_large_blocks();
+    setenv("ORT_DISABLE_TELEMETRY", "1", 1); /* before any thread could look */
     if (argc < 2) {
         print_overview(stderr);
         return CLI_EXIT_USAGE;

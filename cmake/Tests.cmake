@@ -31,6 +31,7 @@ target_include_directories(fuzz_image PRIVATE src)
 target_compile_options(fuzz_image PRIVATE ${BRIM_WARNINGS})
 target_link_libraries(fuzz_image PRIVATE brimful_inside)
 add_test(NAME fuzz/image COMMAND fuzz_image ${PROJECT_SOURCE_DIR}/fuzz/corpus/image)
+set_tests_properties(fuzz/image PROPERTIES ENVIRONMENT "${BRIM_SANITIZER_OPTIONS}")
 
 # The program that the documentation quotes.
 add_executable(example_embed examples/embed.c)

@@ -1,13 +1,11 @@
 /*
  * job.h - a whole run as one object: options in, results in a store.
  *
- *     brim_embed_options options = BRIM_OPTIONS(brim_embed_options);
- *     options.model = "siglip/";
- *     options.inputs = (const char *const[]){"photos"};
- *     options.n_inputs = 1;
- *     options.store = "photos.db";
- *     brim_embed_create(&options, &job, &err), brim_job_run(job, &report, &err),
- * brim_job_destroy(job);
+ * Fill brim_embed_options, then brim_embed_create(), brim_job_run(), brim_job_destroy():
+ * examples/embed.c is the whole of it.
+ *
+ * ONNX Runtime's telemetry is switched off by putting ORT_DISABLE_TELEMETRY=1 into the process's
+ * environment before the first model is loaded, unless the variable is there already.
  *
  * Threads: a job belongs to one thread; brim_job_stop() may be called from any, and from a signal
  * handler.
@@ -68,14 +66,14 @@ typedef struct brim_embed_options {
 
 /* What a run did. */
 typedef struct brim_report {
-    size_t struct_bytes; /* set by BRIM_OPTIONS */
-    brim_progress counts;
+    size_t struct_bytes;        /* set by BRIM_OPTIONS */
     bool stopped;               /* ended early by brim_job_stop() */
     uint64_t n_known;           /* rows that the set held before, failures included */
     size_t limit_bytes;         /* --memory */
     size_t peak_bytes;          /* highest sum of our accounts */
     size_t peak_resident_bytes; /* of the process, as the system counts (VmHWM); 0 = unknown */
     double load_s;              /* to load the model and open everything */
+    brim_progress counts;       /* last: it may grow */
 } brim_report;
 
 /*
@@ -98,7 +96,7 @@ BRIM_API void brim_job_stop(brim_job *job);
 /* Accepts NULL. */
 BRIM_API void brim_job_destroy(brim_job *job);
 
-/* The report as one line of JSON, cut never: BRIM_E_ARG where capacity is short. */
+/* The report as one line of JSON; never cut: BRIM_E_ARG and "" where capacity is short. */
 BRIM_API brim_status brim_report_json(const brim_report *report, char *out, size_t capacity);
 
 #ifdef __cplusplus

@@ -9,7 +9,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 brim_status brim_fail(brim_error *err, brim_status status, const char *fmt, ...)
 {
@@ -22,22 +21,6 @@ brim_status brim_fail(brim_error *err, brim_status status, const char *fmt, ...)
         va_end(args);
         brim_escape_line(words, err->message, sizeof(err->message));
         err->status = status;
-    }
-    return status;
-}
-
-brim_status brim_fail_in(brim_error *err, brim_status status, const char *fmt, ...)
-{
-    if (err) {
-        char before[sizeof(err->message)];
-        char rest[sizeof(err->message)];
-
-        va_list args;
-        va_start(args, fmt);
-        vsnprintf(before, sizeof(before), fmt, args);
-        va_end(args);
-        memcpy(rest, err->message, sizeof(rest));
-        brim_fail(err, status, "%s: %s", before, rest);
     }
     return status;
 }

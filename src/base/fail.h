@@ -8,8 +8,4 @@
 brim_status brim_fail(brim_error *err, brim_status status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Puts "text: " before the words that are there; err may be NULL. Returns status. */
-brim_status brim_fail_in(brim_error *err, brim_status status, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-
 #endif /* BRIM_BASE_FAIL_H */

@@ -132,29 +132,53 @@ bool brim_system_cgroup(const char *root, const char *controller, char *out, siz
            group_folder(root, "/sys/fs/cgroup", path, "cgroup.controllers", out, capacity);
 }
 
-/* CPUs that the group's quota is worth, rounded up; 0 without a quota. */
-static uint32_t quota_cpus(const char *root)
+bool brim_system_cgroup_parent(char *folder, bool is_v2)
 {
-    char folder[PATH_BYTES], path[PATH_BYTES + 32], text[64];
-    uint64_t quota = 0, period = 0;
-    bool is_v2;
+    size_t n_slashes = 0;
 
-    if (!brim_system_cgroup(root, "cpu", folder, sizeof(folder), &is_v2)) return 0;
+    for (const char *c = folder; *c; c++)
+        n_slashes += *c == '/';
+    if (n_slashes <= (is_v2 ? 3u : 4u)) return false; /* /sys/fs/cgroup, /sys/fs/cgroup/memory */
+    *strrchr(folder, '/') = '\0';
+    return true;
+}
+
+/* CPUs that a group's own quota is worth, rounded up; UINT32_MAX without a quota. */
+static uint32_t group_cpus(const char *root, const char *folder, bool is_v2)
+{
+    char path[PATH_BYTES + 32], text[64];
+    uint64_t quota = 0, period = 0;
+
     if (is_v2) {
         snprintf(path, sizeof(path), "%s/cpu.max", folder);
         if (!brim_system_read(root, path, text, sizeof(text)) || !parse_number(text, &quota))
-            return 0;
+            return UINT32_MAX;
         const char *blank = strchr(text, ' ');
-        if (!blank || !parse_number(blank, &period)) return 0;
+        if (!blank || !parse_number(blank, &period)) return UINT32_MAX;
     } else {
         snprintf(path, sizeof(path), "%s/cpu.cfs_quota_us", folder);
-        if (!brim_system_read_number(root, path, &quota)) return 0;
+        if (!brim_system_read_number(root, path, &quota)) return UINT32_MAX;
         snprintf(path, sizeof(path), "%s/cpu.cfs_period_us", folder);
-        if (!brim_system_read_number(root, path, &period)) return 0;
+        if (!brim_system_read_number(root, path, &period)) return UINT32_MAX;
     }
-    if (period == 0 || quota == 0) return 0;
+    if (period == 0 || quota == 0) return UINT32_MAX;
     uint64_t cpus = quota / period + (quota % period != 0);
     return cpus > UINT32_MAX ? UINT32_MAX : (uint32_t)cpus;
+}
+
+/* The least quota of our group and those above it. */
+static uint32_t quota_cpus(const char *root)
+{
+    char folder[PATH_BYTES];
+    uint32_t least = UINT32_MAX;
+    bool is_v2;
+
+    if (!brim_system_cgroup(root, "cpu", folder, sizeof(folder), &is_v2)) return UINT32_MAX;
+    do {
+        uint32_t cpus = group_cpus(root, folder, is_v2);
+        if (cpus < least) least = cpus;
+    } while (brim_system_cgroup_parent(folder, is_v2));
+    return least;
 }
 
 /* The kernel's mask may be wider than cpu_set_t: asked for with more room until it fits. */
@@ -179,7 +203,7 @@ uint32_t brim_system_n_cpus(const char *root)
     uint32_t cpus = affinity_cpus();
     uint32_t quota = quota_cpus(root);
 
-    return quota > 0 && quota < cpus ? quota : cpus;
+    return quota < cpus ? quota : cpus;
 }
 
 size_t brim_system_peak_resident_bytes(void)

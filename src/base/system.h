@@ -28,6 +28,12 @@ bool brim_system_find_number(const char *text, const char *key, uint64_t *out);
 bool brim_system_cgroup(const char *root, const char *controller, char *out, size_t capacity,
                         bool *is_v2);
 
+/*
+ * Goes from a group's folder, as brim_system_cgroup() gives it, to its parent's, whose limits hold
+ * as well. False at the top of the hierarchy.
+ */
+bool brim_system_cgroup_parent(char *folder, bool is_v2);
+
 /* CPUs we may use: the affinity mask and the control group's quota, the lesser; at least 1. */
 uint32_t brim_system_n_cpus(const char *root);
 

@@ -1,8 +1,7 @@
 /* text.c - UTF-8 checked byte by byte; escapes are written as \xNN. */
 #include "base/text.h"
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <string.h>
 
 enum { ESCAPE_BYTES = 4 }; /* \xNN */
 
@@ -115,4 +114,11 @@ char *brim_key_write(const char *name, char *out)
     }
     *out = '\0';
     return out;
+}
+
+bool brim_ends_with(const char *text, const char *suffix)
+{
+    size_t length = strlen(text), n = strlen(suffix);
+
+    return length >= n && memcmp(text + length - n, suffix, n) == 0;
 }

@@ -2,7 +2,8 @@
 #ifndef BRIM_BASE_TEXT_H
 #define BRIM_BASE_TEXT_H
 
-#include "brimful/memory.h"
+#include <stdbool.h>
+
 #include "brimful/text.h"
 
 /*
@@ -21,5 +22,7 @@ size_t brim_key_bytes(const char *name);
  * become \xNN, and a backslash that stands before an x becomes \x5c. Returns the end (the NUL).
  */
 char *brim_key_write(const char *name, char *out);
+
+bool brim_ends_with(const char *text, const char *suffix);
 
 #endif /* BRIM_BASE_TEXT_H */

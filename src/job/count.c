@@ -27,6 +27,7 @@ void brim_row_count_start(brim_row_count *count, const brim_source_options *opti
 {
     count->options = *options;
     count->options.counting = true;
+    count->options.stop = &count->stop;
     count->counters = counters;
     atomic_store(&count->stop, false);
     count->running = brim_thread_start(&count->thread, "brim-count", count_rows, count) == BRIM_OK;

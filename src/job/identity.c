@@ -1,13 +1,11 @@
 /*
  * identity.c - fingerprints of models.
  *
- * Weights may lie in files of their own, under names that only the .onnx file knows. Rather than
- * read that format, every file of the folder whose name stands somewhere in the .onnx file is taken
- * to be part of the model: one too many does no harm.
+ * Weights may lie in files of their own, which the .onnx file names. Their names are found by the
+ * few bytes that stand before each, without reading the rest of the format.
  */
 #include "job/identity.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -18,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fail.h"
 
 static brim_status hash_file(brim_store *store, const char *path, char out[BRIM_HASH_BYTES],
@@ -28,7 +27,7 @@ static brim_status hash_file(brim_store *store, const char *path, char out[BRIM_
 
     if (!realpath(path, absolute) || stat(absolute, &info) != 0)
         return brim_fail(err, BRIM_E_IO, "%s: %s", path, strerror(errno));
-    int64_t mtime_ns = (int64_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
+    int64_t mtime_ns = brim_timespec_ns(info.st_mtim);
     if (brim_store_recall_hash(store, absolute, info.st_size, mtime_ns, out, BRIM_HASH_BYTES))
         return BRIM_OK;
     brim_status status = brim_hash_file(absolute, out, err);
@@ -36,50 +35,60 @@ static brim_status hash_file(brim_store *store, const char *path, char out[BRIM_
     return status;
 }
 
-static bool ends_with(const char *text, const char *suffix)
+/*
+ * Finds the next mention of a data file at or after *at: an entry ("location", name) of
+ * external_data in the model's protocol buffers, which is field 1 with the key and field 2 with the
+ * value.
+ */
+static bool next_location(const uint8_t *data, size_t bytes, size_t *at, char name[PATH_MAX])
 {
-    size_t length = strlen(text), n = strlen(suffix);
+    static const uint8_t MARK[] = "\x0a\x08location\x12";
+    enum { MARK_BYTES = sizeof(MARK) - 1 };
 
-    return length >= n && strcmp(text + length - n, suffix) == 0;
-}
-
-/* Other models, configurations and papers in the folder are no weights. */
-static bool may_hold_weights(const char *name)
-{
-    static const char *const OTHERS[] = {".onnx", ".json", ".txt", ".md", ".py", ".jpg", ".png"};
-
-    if (name[0] == '.') return false;
-    for (size_t i = 0; i < sizeof(OTHERS) / sizeof(OTHERS[0]); i++)
-        if (ends_with(name, OTHERS[i])) return false;
-    return true;
+    while (*at < bytes) {
+        const uint8_t *found = memmem(data + *at, bytes - *at, MARK, MARK_BYTES);
+        if (!found) return false;
+        size_t start = (size_t)(found - data) + MARK_BYTES;
+        size_t length = 0;
+        for (unsigned shift = 0; start < bytes && shift < 21; shift += 7) {
+            uint8_t byte = data[start++];
+            length |= (size_t)(byte & 0x7F) << shift;
+            if (byte < 0x80) break;
+        }
+        *at = start;
+        if (length == 0 || length >= PATH_MAX || length > bytes - start) continue;
+        memcpy(name, data + start, length);
+        name[length] = '\0';
+        *at = start + length;
+        return true;
+    }
+    return false;
 }
 
 /*
- * Adds up fingerprints of the folder's files whose names stand in data[0..bytes): a sum does not
- * depend on the order in which a folder lists them.
+ * Adds up the fingerprints of the data files that the model names, each with its name. One that is
+ * not there is passed over: the runtime has loaded the model, so it needs none of it.
  */
-static brim_status sum_named(brim_store *store, const char *folder, const void *data, size_t bytes,
-                             uint64_t *sum, brim_error *err)
+static brim_status sum_named(brim_store *store, const char *folder, const uint8_t *data,
+                             size_t bytes, uint64_t *sum, brim_error *err)
 {
-    char path[PATH_MAX], line[NAME_MAX + 1 + BRIM_HASH_BYTES], hash[BRIM_HASH_BYTES];
+    char name[PATH_MAX], last[PATH_MAX] = "", path[2 * PATH_MAX], line[PATH_MAX + BRIM_HASH_BYTES];
+    char hash[BRIM_HASH_BYTES];
     struct stat info;
-    brim_status status = BRIM_OK;
-    const struct dirent *entry;
-    DIR *dir = opendir(folder);
+    size_t at = 0;
 
     *sum = 0;
-    if (!dir) return brim_fail(err, BRIM_E_IO, "%s: %s", folder, strerror(errno));
-    while (status == BRIM_OK && (entry = readdir(dir))) {
-        const char *name = entry->d_name;
-        if (!may_hold_weights(name) || !memmem(data, bytes, name, strlen(name))) continue;
-        if (snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path)) continue;
-        if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) continue;
-        status = hash_file(store, path, hash, err);
+    while (next_location(data, bytes, &at, name)) {
+        if (strcmp(name, last) == 0) continue; /* the next tensor in the same file */
+        memcpy(last, name, sizeof(last));
+        snprintf(path, sizeof(path), "%s/%s", folder, name);
+        if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) continue;
+        brim_status status = hash_file(store, path, hash, err);
+        if (status != BRIM_OK) return status;
         int length = snprintf(line, sizeof(line), "%s:%s", name, hash);
         *sum += brim_hash_64(line, (size_t)length);
     }
-    closedir(dir);
-    return status;
+    return BRIM_OK;
 }
 
 static brim_status sum_data_files(brim_store *store, const char *onnx, uint64_t *sum,
@@ -88,9 +97,13 @@ static brim_status sum_data_files(brim_store *store, const char *onnx, uint64_t 
     char folder[PATH_MAX];
     struct stat info;
     const char *slash = strrchr(onnx, '/');
-    size_t length = !slash ? 1 : slash == onnx ? 1 : (size_t)(slash - onnx);
-    int fd = open(onnx, O_RDONLY | O_CLOEXEC);
+    size_t length = !slash || slash == onnx ? 1 : (size_t)(slash - onnx);
 
+    if (length >= sizeof(folder))
+        return brim_fail(err, BRIM_E_ARG, "%s: the path is too long", onnx);
+    memcpy(folder, slash ? onnx : ".", length);
+    folder[length] = '\0';
+    int fd = open(onnx, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &info) != 0) {
         brim_status status = brim_fail(err, BRIM_E_IO, "%s: %s", onnx, strerror(errno));
         if (fd >= 0) close(fd);
@@ -99,10 +112,7 @@ static brim_status sum_data_files(brim_store *store, const char *onnx, uint64_t 
     size_t bytes = (size_t)info.st_size;
     void *data = bytes > 0 ? mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
     close(fd);
-    if (data == MAP_FAILED || length >= sizeof(folder))
-        return brim_fail(err, BRIM_E_IO, "%s: cannot be read", onnx);
-    memcpy(folder, slash ? onnx : ".", length);
-    folder[length] = '\0';
+    if (data == MAP_FAILED) return brim_fail(err, BRIM_E_IO, "%s: cannot be read", onnx);
     brim_status status = sum_named(store, folder, data, bytes, sum, err);
     munmap(data, bytes);
     return status;

@@ -27,6 +27,7 @@
 enum {
     AUTO_BATCH = 8, /* until a governor finds a better one */
     MAX_BATCH = 65536,
+    MAX_THREADS = 1024,
     DEFAULT_TIMEOUT_S = 30,
     DEFAULT_PROGRESS_MS = 500,
 };
@@ -51,13 +52,13 @@ struct brim_job {
     brim_row_count count;
     atomic_bool stop;
     bool ran;
+    size_t batch;
     uint64_t n_known;
     double load_s;
     uint64_t next_progress_ns;
 };
 
-/* An options struct of an older or newer caller: what it lacks is zero, what it has too much is
- * not. */
+/* Of an older caller's options the missing tail is zero; a newer one's tail is not looked at. */
 static brim_status copy_options(brim_embed_options *to, const brim_embed_options *from,
                                 brim_error *err)
 {
@@ -70,6 +71,8 @@ static brim_status copy_options(brim_embed_options *to, const brim_embed_options
     if (!to->store) return brim_fail(err, BRIM_E_ARG, "no store: give a file (-o photos.db)");
     if (to->batch > MAX_BATCH)
         return brim_fail(err, BRIM_E_ARG, "batch %u is beyond %d", to->batch, MAX_BATCH);
+    if (to->n_threads > MAX_THREADS)
+        return brim_fail(err, BRIM_E_ARG, "threads %u is beyond %d", to->n_threads, MAX_THREADS);
     if (to->memory_bytes > 0 && to->memory_bytes < MIN_MEMORY_BYTES)
         return brim_fail(err, BRIM_E_ARG, "--memory: at least %zu MiB are needed",
                          MIN_MEMORY_BYTES >> 20);
@@ -80,27 +83,75 @@ static brim_status copy_options(brim_embed_options *to, const brim_embed_options
     return BRIM_OK;
 }
 
-/* The size that the model insists on must be the one that the processor makes. */
-static brim_status check_sizes(const brim_job *job, brim_error *err)
+/* A limit above what is free would be none. */
+static size_t lower_to_free(size_t wanted_bytes, const brim_log *log)
+{
+    size_t free_bytes = brim_memory_free_bytes("");
+
+    if (free_bytes == 0 || wanted_bytes <= free_bytes) return wanted_bytes;
+    brim_log_write(log, BRIM_LOG_NOTE, "--memory is lowered to %zu MiB, which is what is free",
+                   free_bytes >> 20);
+    return free_bytes > MIN_MEMORY_BYTES ? free_bytes : MIN_MEMORY_BYTES;
+}
+
+/* True where every picture becomes a tensor of one shape, which is told then. */
+static bool has_one_shape(const brim_processor *processor, uint32_t *height, uint32_t *width)
 {
     static const brim_image_info WIDE = {.width = 1600, .height = 1200, .orientation = 1};
     static const brim_image_info TALL = {.width = 1200, .height = 1600, .orientation = 1};
-    int64_t model_height = job->session->image.dims[2], model_width = job->session->image.dims[3];
-    uint32_t height, width, tall_height, tall_width;
+    uint32_t tall_height, tall_width;
 
-    if (model_height <= 0 || model_width <= 0) return BRIM_OK;
-    brim_status status = brim_processor_shape(job->processor, &WIDE, &height, &width, err);
-    if (status == BRIM_OK)
-        status = brim_processor_shape(job->processor, &TALL, &tall_height, &tall_width, err);
-    if (status != BRIM_OK) return status;
-    if (height == model_height && width == model_width && tall_height == height &&
-        tall_width == width)
+    return brim_processor_shape(processor, &WIDE, height, width, NULL) == BRIM_OK &&
+           brim_processor_shape(processor, &TALL, &tall_height, &tall_width, NULL) == BRIM_OK &&
+           tall_height == *height && tall_width == *width;
+}
+
+/* What the model insists on must be what the processor makes. */
+static brim_status check_sizes(const brim_job *job, brim_error *err)
+{
+    const int64_t *dims = job->session->image.dims;
+    uint32_t height = 0, width = 0;
+
+    if (dims[2] <= 0 && dims[3] <= 0) return BRIM_OK;
+    bool one_shape = has_one_shape(job->processor, &height, &width);
+    if (one_shape && (dims[2] <= 0 || height == dims[2]) && (dims[3] <= 0 || width == dims[3]))
         return BRIM_OK;
-    return brim_fail(err, BRIM_E_ARG,
-                     "%s gives pictures of %ux%u, %s takes only %lldx%lld (width x height): check"
-                     " size and crop_size",
-                     job->files.processor, width, height, job->files.onnx, (long long)model_width,
-                     (long long)model_height);
+    return brim_fail(
+        err, BRIM_E_ARG,
+        "%s gives pictures of %ux%u%s, %s takes only %lldx%lld (width x height, -1 any):"
+        " check size and crop_size",
+        job->files.processor, width, height, one_shape ? "" : " and other sizes", job->files.onnx,
+        (long long)dims[3], (long long)dims[2]);
+}
+
+/* Half of the limit may go into batches of one shape: one with the model, one that is filled. */
+static size_t largest_batch(const brim_job *job)
+{
+    uint32_t height, width;
+
+    if (!has_one_shape(job->processor, &height, &width)) return MAX_BATCH;
+    size_t slot_bytes = (size_t)height * width * 3 * sizeof(float);
+    size_t most = brim_budget_limit_bytes(job->budget) / 4 / slot_bytes;
+    return most > 0 ? most : 1;
+}
+
+/* Pictures in a run of the model; a batch that can never be is told before the first picture. */
+static brim_status choose_batch(brim_job *job, brim_error *err)
+{
+    size_t fixed = brim_session_fixed_batch(job->session);
+    size_t most = largest_batch(job);
+
+    job->batch = fixed ? fixed : job->options.batch ? job->options.batch : AUTO_BATCH;
+    if (fixed && job->options.batch && job->options.batch != fixed)
+        brim_log_write(job->options.log, BRIM_LOG_NOTE,
+                       "the model's own batch of %zu is used, not %u", fixed, job->options.batch);
+    if (job->batch <= most) return BRIM_OK;
+    if (fixed || job->options.batch)
+        return brim_fail(err, BRIM_E_ARG,
+                         "a batch of %zu is too much for %zu MiB: take up to %zu, or more --memory",
+                         job->batch, brim_budget_limit_bytes(job->budget) >> 20, most);
+    job->batch = most;
+    return BRIM_OK;
 }
 
 /* The settings that change results, sorted; threads, memory and the batch size do not. */
@@ -158,6 +209,7 @@ static brim_status open_source(brim_job *job, const brim_alloc *mem, brim_error 
         .root = job->options.root,
         .nul_lists = job->options.nul_lists,
         .log = job->options.log,
+        .stop = &job->stop,
     };
     return brim_source_open(mem, &job->source_options, &job->source, err);
 }
@@ -177,6 +229,7 @@ static brim_status open_model(brim_job *job, const brim_alloc *mem, brim_error *
                               .log = options->log};
     status = brim_session_open_onnx(mem, &onnx, &job->session, err);
     if (status == BRIM_OK) status = check_sizes(job, err);
+    if (status == BRIM_OK) status = choose_batch(job, err);
     if (status == BRIM_OK)
         status = brim_task_embed_check(&job->session->layers[job->session->layer], err);
     return status;
@@ -191,11 +244,12 @@ brim_status brim_embed_create(const brim_embed_options *options, brim_job **out,
     brim_job *job = brim_alloc_zeroed(brim_heap(), sizeof(*job), &status);
     if (!job) return brim_fail(err, status, "no memory for a job");
     status = copy_options(&job->options, options, err);
-    if (status == BRIM_OK)
-        status = brim_budget_create(job->options.memory_bytes, &job->budget, err);
+    if (status != BRIM_OK) goto fail;
+    size_t memory_bytes = lower_to_free(job->options.memory_bytes, job->options.log);
+    status = brim_budget_create(memory_bytes, &job->budget, err);
     if (status != BRIM_OK) goto fail;
 
-    const brim_alloc *mem = brim_budget_alloc(job->budget, BRIM_ACCOUNT_OTHER);
+    const brim_alloc *mem = brim_heap(); /* of what there is one of */
     job->task = brim_task_embed(!job->options.raw);
     status = open_source(job, mem, err);
     if (status == BRIM_OK) status = open_model(job, mem, err);
@@ -252,12 +306,13 @@ static void fill_report(const brim_job *job, bool stopped, brim_report *out)
  */
 static brim_status finish_run(brim_job *job, brim_status status, bool stopped, brim_error *err)
 {
-    char summary[1024] = "{}";
+    char summary[1024];
     brim_report report = BRIM_OPTIONS(brim_report);
     brim_error later;
 
     fill_report(job, stopped, &report);
-    brim_report_json(&report, summary, sizeof(summary));
+    if (brim_report_json(&report, summary, sizeof(summary)) != BRIM_OK)
+        snprintf(summary, sizeof(summary), "{}");
     const char *outcome = status != BRIM_OK ? "failed" : stopped ? "stopped" : "done";
     brim_status finished = brim_store_finish(job->store, outcome, summary, &later);
     if (status != BRIM_OK || finished == BRIM_OK) return status;
@@ -267,10 +322,12 @@ static brim_status finish_run(brim_job *job, brim_status status, bool stopped, b
 
 brim_status brim_job_run(brim_job *job, brim_report *report, brim_error *err)
 {
-    if (job->ran) return brim_fail(err, BRIM_E_ARG, "a job runs once");
+    if (job->ran) {
+        if (report) fill_report(job, false, report);
+        return brim_fail(err, BRIM_E_ARG, "a job runs once");
+    }
     job->ran = true;
 
-    size_t fixed = brim_session_fixed_batch(job->session);
     brim_pipeline_options options = {
         .source = job->source,
         .store = job->store,
@@ -279,9 +336,7 @@ brim_status brim_job_run(brim_job *job, brim_report *report, brim_error *err)
         .task = &job->task,
         .budget = job->budget,
         .counters = &job->counters,
-        .batch = fixed                ? fixed
-                 : job->options.batch ? job->options.batch
-                                      : AUTO_BATCH,
+        .batch = job->batch,
         .n_decoders = job->options.n_threads,
         .limit = job->options.limit,
         .max_px = job->options.max_px,
@@ -291,10 +346,6 @@ brim_status brim_job_run(brim_job *job, brim_report *report, brim_error *err)
         .tick = show_progress,
         .tick_ctx = job,
     };
-    if (fixed && job->options.batch && job->options.batch != fixed)
-        brim_log_write(job->options.log, BRIM_LOG_NOTE,
-                       "the model's own batch of %zu is used, not %u", fixed, job->options.batch);
-
     if (job->options.limit == 0)
         brim_row_count_start(&job->count, &job->source_options, &job->counters);
     brim_status status = brim_pipeline_run(&options, err);
@@ -322,22 +373,27 @@ void brim_job_destroy(brim_job *job)
     brim_alloc_release(brim_heap(), job, sizeof(*job));
 }
 
+/* By jansson, which writes numbers the same way in every locale. */
 brim_status brim_report_json(const brim_report *report, char *out, size_t capacity)
 {
     const brim_progress *c = &report->counts;
-    int n = snprintf(
-        out, capacity,
-        "{\"images\": %llu, \"failed\": %llu, \"already_done\": %llu, \"failed_earlier\": %llu, "
-        "\"repeated_keys\": %llu, \"skipped_files\": %llu, \"incomplete_inputs\": %llu, "
-        "\"batches\": %llu, \"stopped\": %s, \"load_s\": %.3f, \"run_s\": %.3f, "
-        "\"rows_per_s\": %.3f, \"memory_limit_bytes\": %zu, \"peak_reserved_bytes\": %zu, "
-        "\"peak_resident_bytes\": %zu}",
-        (unsigned long long)c->n_done, (unsigned long long)c->n_failed,
-        (unsigned long long)c->n_already, (unsigned long long)c->n_failed_earlier,
-        (unsigned long long)c->n_repeats, (unsigned long long)c->n_skipped,
-        (unsigned long long)c->n_incomplete, (unsigned long long)c->n_batches,
-        report->stopped ? "true" : "false", report->load_s, c->elapsed_s, c->rows_per_s,
-        report->limit_bytes, report->peak_bytes, report->peak_resident_bytes);
+    json_t *all = json_pack(
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:f, s:f, s:f, s:I, s:I, s:I}", "images",
+        (json_int_t)c->n_done, "failed", (json_int_t)c->n_failed, "already_done",
+        (json_int_t)c->n_already, "failed_earlier", (json_int_t)c->n_failed_earlier,
+        "repeated_keys", (json_int_t)c->n_repeats, "skipped_files", (json_int_t)c->n_skipped,
+        "incomplete_inputs", (json_int_t)c->n_incomplete, "batches", (json_int_t)c->n_batches,
+        "stopped", (int)report->stopped, "load_s", report->load_s, "run_s", c->elapsed_s,
+        "rows_per_s", c->rows_per_s, "memory_limit_bytes", (json_int_t)report->limit_bytes,
+        "peak_reserved_bytes", (json_int_t)report->peak_bytes, "peak_resident_bytes",
+        (json_int_t)report->peak_resident_bytes);
+    size_t n = all ? json_dumpb(all, out, capacity, JSON_REAL_PRECISION(6)) : 0;
 
-    return n >= 0 && (size_t)n < capacity ? BRIM_OK : BRIM_E_ARG;
+    json_decref(all);
+    if (n == 0 || n >= capacity) {
+        if (capacity > 0) out[0] = '\0';
+        return all ? BRIM_E_ARG : BRIM_E_NOMEM;
+    }
+    out[n] = '\0';
+    return BRIM_OK;
 }

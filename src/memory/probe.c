@@ -29,13 +29,11 @@ static size_t machine_free(const char *root)
 }
 
 /* limit - (used - page cache that the kernel would drop first); SIZE_MAX without a limit. */
-static size_t group_free(const char *root)
+static size_t one_group_free(const char *root, const char *folder, bool is_v2)
 {
-    char folder[4096], path[PATH_BYTES], text[TEXT_BYTES];
+    char path[PATH_BYTES], text[TEXT_BYTES];
     uint64_t limit, used, cache = 0;
-    bool is_v2;
 
-    if (!brim_system_cgroup(root, "memory", folder, sizeof(folder), &is_v2)) return SIZE_MAX;
     snprintf(path, sizeof(path), "%s/%s", folder, is_v2 ? "memory.max" : "memory.limit_in_bytes");
     if (!brim_system_read_number(root, path, &limit)) return SIZE_MAX;
     snprintf(path, sizeof(path), "%s/%s", folder,
@@ -48,6 +46,20 @@ static size_t group_free(const char *root)
     uint64_t held = used > cache ? used - cache : 0;
     uint64_t left = limit > held ? limit - held : 0;
     return left > SIZE_MAX ? SIZE_MAX : (size_t)left;
+}
+
+/* The least of our group and those above it. */
+static size_t group_free(const char *root)
+{
+    char folder[4096];
+    size_t least = SIZE_MAX;
+    bool is_v2;
+
+    if (!brim_system_cgroup(root, "memory", folder, sizeof(folder), &is_v2)) return SIZE_MAX;
+    do
+        least = lesser(least, one_group_free(root, folder, is_v2));
+    while (brim_system_cgroup_parent(folder, is_v2));
+    return least;
 }
 
 /* What RLIMIT_AS leaves of the address space. */

@@ -1,9 +1,8 @@
 /*
  * batcher.c - batches in one of three lists (open, ready, kept for reuse) under one lock.
  *
- * What will be given back, and so is worth waiting for: scratch of decoders at work, batches that
- * are ready or with the model, and open batches once they are closed. Decoders hold scratch before
- * they ask for a slot, so whoever holds a leased slot can finish without asking for anything.
+ * What will be given back, and so is worth waiting for: what decoders at work hold, batches that
+ * are ready or with the model, and open batches once they are closed.
  */
 #include "pipeline/batcher.h"
 
@@ -25,12 +24,13 @@ struct brim_batcher {
     brim_budget *budget;
     const brim_alloc *tensors;
     size_t batch, n_decoders;
+    bool batch_is_fixed;
 
     brim_monitor monitor; /* guards all below */
     brim_batch *open, *ready, *kept;
     size_t n_alive;   /* open, ready and with the model */
     size_t n_running; /* ready and with the model */
-    size_t n_scratch; /* decoders that hold some */
+    size_t n_working; /* slots that are leased */
     bool closed;
 };
 
@@ -127,7 +127,7 @@ static void move_on(brim_batcher *self, brim_batch *batch)
     brim_monitor_wake(&self->monitor);
 }
 
-/* Closes the oldest open batch that holds something; false where there is none. */
+/* Closes the oldest batch that is open for leasing; false where there is none. */
 static bool seal_oldest(brim_batcher *self)
 {
     for (brim_batch *batch = self->open; batch; batch = batch->next) {
@@ -139,73 +139,63 @@ static bool seal_oldest(brim_batcher *self)
     return false;
 }
 
-/*
- * Called when something did not fit. True: try again (after waiting, if need be). False: nothing
- * will be given back any more. n_own: scratch that the caller itself holds does not count.
- */
-static bool wait_for_memory(brim_batcher *self, size_t n_own)
+typedef enum outlook { TRY_AGAIN, ALL_DRAINED } outlook;
+
+/* Something did not fit: waits until there is reason to try again. */
+static outlook wait_for_memory(brim_batcher *self)
 {
-    if (free_kept(self)) return true;
-    if (self->n_running == 0 && seal_oldest(self)) return true;
-    if (self->n_running == 0 && self->n_scratch <= n_own && !self->open) return false;
+    if (free_kept(self)) return TRY_AGAIN;
+    if (self->n_running == 0 && seal_oldest(self)) return TRY_AGAIN;
+    if (self->n_running == 0 && self->n_working == 0 && !self->open) return ALL_DRAINED;
     brim_monitor_wait(&self->monitor);
-    return true;
+    return TRY_AGAIN;
+}
+
+static brim_status too_large(const brim_batcher *self, const char *what, size_t bytes,
+                             brim_error *err)
+{
+    size_t limit = brim_budget_limit_bytes(self->budget);
+    size_t left = limit - brim_budget_live_bytes(self->budget);
+
+    return brim_fail(err, BRIM_E_BUDGET,
+                     "%s needs %zu MiB, limit %zu MiB, %zu of it free (--memory)", what,
+                     (bytes + (1u << 20) - 1) >> 20, limit >> 20, left >> 20);
 }
 
 /*
  * Decoders share their scratch: a few progressive pictures of 24 megapixels at once would take more
  * than all the rest of a run. One that is larger than the share goes alone.
  */
-static brim_status reserve_scratch(brim_batcher *self, size_t bytes)
+static bool share_has_room(const brim_batcher *self, size_t bytes)
 {
     size_t share = self->n_decoders * SCRATCH_PER_DECODER;
     size_t live = brim_budget_usage(self->budget, BRIM_ACCOUNT_DECODERS).live_bytes;
 
-    if (live > 0 && (live > share || bytes > share - live)) return BRIM_E_BUDGET;
-    return brim_budget_reserve(self->budget, BRIM_ACCOUNT_DECODERS, bytes);
+    return live == 0 || (live <= share && bytes <= share - live);
 }
 
-static brim_status too_large(const brim_batcher *self, const char *what, size_t bytes,
-                             brim_error *err)
+/* Bytes of a batch of n pictures, checked; BRIM_E_ARG where they are beyond all measure. */
+static brim_status tensor_size(uint32_t height, uint32_t width, size_t n, size_t *slot_floats,
+                               size_t *tensor_bytes)
 {
-    return brim_fail(err, BRIM_E_BUDGET, "%s needs %zu MiB, limit %zu MiB (--memory)", what,
-                     (bytes + (1u << 20) - 1) >> 20, brim_budget_limit_bytes(self->budget) >> 20);
+    size_t slot_bytes;
+
+    *tensor_bytes = 0;
+    brim_status status = brim_mul_bytes((size_t)height * 3, width, slot_floats);
+    if (status == BRIM_OK) status = brim_mul_bytes(*slot_floats, sizeof(float), &slot_bytes);
+    return status == BRIM_OK ? brim_mul_bytes(slot_bytes, n, tensor_bytes) : status;
 }
 
-brim_status brim_batcher_take_scratch(brim_batcher *batcher, size_t bytes, brim_error *err)
-{
-    brim_status status;
-
-    brim_monitor_enter(&batcher->monitor);
-    do
-        status = reserve_scratch(batcher, bytes);
-    while (status == BRIM_E_BUDGET && bytes <= brim_budget_limit_bytes(batcher->budget) &&
-           wait_for_memory(batcher, 0));
-    if (status == BRIM_OK) batcher->n_scratch++;
-    brim_monitor_leave(&batcher->monitor);
-    return status == BRIM_OK ? BRIM_OK : too_large(batcher, "decoding", bytes, err);
-}
-
-void brim_batcher_return_scratch(brim_batcher *batcher, size_t bytes)
-{
-    brim_monitor_enter(&batcher->monitor);
-    brim_budget_give_back(batcher->budget, BRIM_ACCOUNT_DECODERS, bytes);
-    batcher->n_scratch--;
-    brim_monitor_wake(&batcher->monitor);
-    brim_monitor_leave(&batcher->monitor);
-}
-
-static brim_status make_batch(brim_batcher *self, uint32_t height, uint32_t width, brim_batch **out)
+static brim_status make_batch(brim_batcher *self, uint32_t height, uint32_t width, size_t n,
+                              brim_batch **out)
 {
     size_t slot_floats, tensor_bytes, items_bytes, block_bytes;
     void *tensor = NULL;
     brim_status status;
 
     *out = NULL;
-    if (brim_mul_bytes((size_t)height * 3, width, &slot_floats) != BRIM_OK ||
-        brim_mul_bytes(slot_floats * sizeof(float), self->batch, &tensor_bytes) != BRIM_OK ||
-        brim_mul_bytes(self->batch, sizeof(brim_item *) + sizeof(uint32_t), &items_bytes) !=
-            BRIM_OK ||
+    if (tensor_size(height, width, n, &slot_floats, &tensor_bytes) != BRIM_OK ||
+        brim_mul_bytes(n, sizeof(brim_item *) + sizeof(uint32_t), &items_bytes) != BRIM_OK ||
         brim_add_bytes(items_bytes, sizeof(brim_batch), &block_bytes) != BRIM_OK)
         return BRIM_E_ARG;
 
@@ -220,8 +210,8 @@ static brim_status make_batch(brim_batcher *self, uint32_t height, uint32_t widt
     batch->tensor = tensor;
     batch->tensor_bytes = tensor_bytes;
     batch->items = (brim_item **)(batch + 1);
-    batch->free_slots = (uint32_t *)(batch->items + self->batch);
-    batch->capacity = self->batch;
+    batch->free_slots = (uint32_t *)(batch->items + n);
+    batch->capacity = n;
     batch->height = height;
     batch->width = width;
     batch->slot_floats = slot_floats;
@@ -230,15 +220,16 @@ static brim_status make_batch(brim_batcher *self, uint32_t height, uint32_t widt
 }
 
 /* An empty batch of this shape: a kept one, or a new one. */
-static brim_status take_batch(brim_batcher *self, uint32_t height, uint32_t width, brim_batch **out)
+static brim_status take_batch(brim_batcher *self, uint32_t height, uint32_t width, size_t n,
+                              brim_batch **out)
 {
     for (brim_batch *batch = self->kept; batch; batch = batch->next) {
-        if (batch->height != height || batch->width != width) continue;
+        if (batch->height != height || batch->width != width || batch->capacity != n) continue;
         unlink_from(&self->kept, batch);
         *out = batch;
         return BRIM_OK;
     }
-    return make_batch(self, height, width, out);
+    return make_batch(self, height, width, n, out);
 }
 
 static brim_batch *find_open(const brim_batcher *self, uint32_t height, uint32_t width)
@@ -258,40 +249,84 @@ static bool may_open_another(const brim_batcher *self)
     return self->n_alive < MAX_ALIVE + for_decoders;
 }
 
-brim_status brim_batcher_lease(brim_batcher *batcher, uint32_t height, uint32_t width,
-                               brim_slot *out, brim_error *err)
+/* An open batch of this shape with a free slot, made if need be (of n slots). */
+static brim_status get_open(brim_batcher *self, uint32_t height, uint32_t width, size_t n,
+                            brim_batch **out)
 {
-    brim_status status = BRIM_OK;
-    brim_batch *batch;
+    *out = find_open(self, height, width);
+    if (*out) return BRIM_OK;
+    brim_status status = take_batch(self, height, width, n, out);
+    if (status != BRIM_OK) return status;
+    reset_batch(*out);
+    append(&self->open, *out);
+    self->n_alive++;
+    return BRIM_OK;
+}
 
+/* Scratch and slot, or neither. */
+static brim_status try_lease(brim_batcher *self, uint32_t height, uint32_t width, size_t n,
+                             brim_slot *slot)
+{
+    brim_status status =
+        brim_budget_reserve(self->budget, BRIM_ACCOUNT_DECODERS, slot->scratch_bytes);
+    if (status != BRIM_OK) return status;
+    status = get_open(self, height, width, n, &slot->batch);
+    if (status != BRIM_OK) {
+        brim_budget_give_back(self->budget, BRIM_ACCOUNT_DECODERS, slot->scratch_bytes);
+        return status;
+    }
+    slot->index = slot->batch->free_slots[--slot->batch->n_free];
+    slot->pixels = slot->batch->tensor + slot->index * slot->batch->slot_floats;
+    self->n_working++;
+    return BRIM_OK;
+}
+
+/* Until the decoders are no longer too far ahead of the model, nor of each other. */
+static void wait_for_turn(brim_batcher *self, uint32_t height, uint32_t width, size_t scratch_bytes)
+{
+    for (;;) {
+        bool has_batch = find_open(self, height, width) || may_open_another(self);
+        if (has_batch && share_has_room(self, scratch_bytes)) return;
+        if (has_batch || self->n_running > 0 || !seal_oldest(self))
+            brim_monitor_wait(&self->monitor);
+    }
+}
+
+brim_status brim_batcher_lease(brim_batcher *batcher, uint32_t height, uint32_t width,
+                               size_t scratch_bytes, brim_slot *out, brim_error *err)
+{
+    size_t slot_floats, tensor_bytes, n = batcher->batch;
+    brim_status status;
+
+    *out = (brim_slot){.scratch_bytes = scratch_bytes};
     brim_monitor_enter(&batcher->monitor);
-    while (!(batch = find_open(batcher, height, width))) {
-        if (!may_open_another(batcher)) {
-            if (batcher->n_running > 0 || !seal_oldest(batcher))
-                brim_monitor_wait(&batcher->monitor);
-            continue;
-        }
-        status = take_batch(batcher, height, width, &batch);
-        if (status == BRIM_OK) {
-            reset_batch(batch);
-            append(&batcher->open, batch);
-            batcher->n_alive++;
+    for (;;) {
+        wait_for_turn(batcher, height, width, scratch_bytes);
+        status = try_lease(batcher, height, width, n, out);
+        if (status != BRIM_E_BUDGET || wait_for_memory(batcher) == TRY_AGAIN) {
+            if (status == BRIM_E_BUDGET) continue;
             break;
         }
-        if (status != BRIM_E_BUDGET || !wait_for_memory(batcher, 1)) break;
-    }
-    if (batch) {
-        uint32_t index = batch->free_slots[--batch->n_free];
-        *out = (brim_slot){batch, index, batch->tensor + index * batch->slot_floats};
-        status = BRIM_OK;
+        /* Everything else is drained: a picture by itself is the last thing to try. */
+        if (n == 1 || batcher->batch_is_fixed) break;
+        n = 1;
     }
     brim_monitor_leave(&batcher->monitor);
-    if (batch) return BRIM_OK;
-    if (status == BRIM_E_BUDGET)
-        return too_large(batcher, "the batch",
-                         batcher->batch * (size_t)height * width * 3 * sizeof(float), err);
-    return brim_fail(err, status, "no memory for a batch of %zu pictures of %ux%u", batcher->batch,
-                     width, height);
+    if (status == BRIM_OK) return BRIM_OK;
+    if (status == BRIM_E_BUDGET &&
+        tensor_size(height, width, n, &slot_floats, &tensor_bytes) == BRIM_OK)
+        return too_large(batcher, "the picture", scratch_bytes + tensor_bytes, err);
+    return brim_fail(err, status, "no memory for a batch of %zu pictures of %ux%u", n, width,
+                     height);
+}
+
+/* A decoder has ended its work on a slot. */
+static void end_work(brim_batcher *self, const brim_slot *slot)
+{
+    brim_budget_give_back(self->budget, BRIM_ACCOUNT_DECODERS, slot->scratch_bytes);
+    self->n_working--;
+    move_on(self, slot->batch);
+    brim_monitor_wake(&self->monitor);
 }
 
 void brim_batcher_fill(brim_batcher *batcher, const brim_slot *slot, brim_item *item)
@@ -299,7 +334,7 @@ void brim_batcher_fill(brim_batcher *batcher, const brim_slot *slot, brim_item *
     brim_monitor_enter(&batcher->monitor);
     slot->batch->items[slot->index] = item;
     slot->batch->n_filled++;
-    move_on(batcher, slot->batch);
+    end_work(batcher, slot);
     brim_monitor_leave(&batcher->monitor);
 }
 
@@ -307,7 +342,28 @@ void brim_batcher_drop(brim_batcher *batcher, const brim_slot *slot)
 {
     brim_monitor_enter(&batcher->monitor);
     slot->batch->free_slots[slot->batch->n_free++] = slot->index;
-    move_on(batcher, slot->batch);
+    end_work(batcher, slot);
+    brim_monitor_leave(&batcher->monitor);
+}
+
+brim_status brim_batcher_reserve(brim_batcher *batcher, brim_account account, size_t bytes,
+                                 brim_error *err)
+{
+    brim_status status;
+
+    brim_monitor_enter(&batcher->monitor);
+    do
+        status = brim_budget_reserve(batcher->budget, account, bytes);
+    while (status == BRIM_E_BUDGET && bytes <= brim_budget_limit_bytes(batcher->budget) &&
+           wait_for_memory(batcher) == TRY_AGAIN);
+    brim_monitor_leave(&batcher->monitor);
+    return status == BRIM_OK ? BRIM_OK : too_large(batcher, "the file", bytes, err);
+}
+
+void brim_batcher_give_back_bytes(brim_batcher *batcher, brim_account account, size_t bytes)
+{
+    brim_monitor_enter(&batcher->monitor);
+    brim_budget_give_back(batcher->budget, account, bytes);
     brim_monitor_wake(&batcher->monitor);
     brim_monitor_leave(&batcher->monitor);
 }
@@ -352,6 +408,7 @@ brim_status brim_batcher_create(const brim_batcher_options *options, brim_batche
     self->budget = options->budget;
     self->tensors = brim_budget_alloc(options->budget, BRIM_ACCOUNT_TENSORS);
     self->batch = options->batch;
+    self->batch_is_fixed = options->batch_is_fixed;
     self->n_decoders = options->n_decoders;
     status = brim_monitor_init(&self->monitor);
     if (status != BRIM_OK) {

@@ -8,7 +8,8 @@
  * was dropped is leased again; holes that are left when a batch is closed are filled from its end.
  *
  * Waiting for memory happens here too, because only here is it known whether anything will be given
- * back: a request is refused only when nothing will.
+ * back. Slot and scratch are had as one or not at all, so whoever waits holds nothing, whoever
+ * holds something can finish, and a request is refused only when everything else is drained.
  *
  * Threads: any number of decoders, one model.
  */
@@ -42,12 +43,14 @@ typedef struct brim_slot {
     brim_batch *batch;
     uint32_t index;
     float *pixels;
+    size_t scratch_bytes; /* reserved with it, given back with it */
 } brim_slot;
 
 typedef struct brim_batcher_options {
     brim_budget *budget;
-    size_t batch;      /* slots in a batch, at least 1 */
-    size_t n_decoders; /* that may hold a slot at once */
+    size_t batch;        /* slots in a batch, at least 1 */
+    bool batch_is_fixed; /* the model takes no fewer: a batch is never made smaller */
+    size_t n_decoders;   /* that may hold a slot at once */
 } brim_batcher_options;
 
 /* On failure *out is NULL. */
@@ -58,15 +61,11 @@ brim_status brim_batcher_create(const brim_batcher_options *options, brim_batche
 void brim_batcher_destroy(brim_batcher *batcher);
 
 /*
- * Waits until the bytes of scratch are reserved. BRIM_E_BUDGET: they do not fit although nothing
- * more will be given back. A decoder takes its scratch before its slot, never after.
+ * Waits for a slot and the bytes of scratch. BRIM_E_BUDGET: they do not fit even alone; the words
+ * tell the numbers. BRIM_E_NOMEM: the system refused.
  */
-brim_status brim_batcher_take_scratch(brim_batcher *batcher, size_t bytes, brim_error *err);
-void brim_batcher_return_scratch(brim_batcher *batcher, size_t bytes);
-
-/* Waits for a slot; BRIM_E_BUDGET as above. */
 brim_status brim_batcher_lease(brim_batcher *batcher, uint32_t height, uint32_t width,
-                               brim_slot *out, brim_error *err);
+                               size_t scratch_bytes, brim_slot *out, brim_error *err);
 
 /* The slot holds the item's picture: the item goes with the batch. */
 void brim_batcher_fill(brim_batcher *batcher, const brim_slot *slot, brim_item *item);
@@ -74,13 +73,21 @@ void brim_batcher_fill(brim_batcher *batcher, const brim_slot *slot, brim_item *
 /* The slot holds nothing. */
 void brim_batcher_drop(brim_batcher *batcher, const brim_slot *slot);
 
+/*
+ * Waits for bytes that no picture is decoded into: a file too large for the room that files have.
+ * As with slots, whoever waits must hold nothing that others wait for.
+ */
+brim_status brim_batcher_reserve(brim_batcher *batcher, brim_account account, size_t bytes,
+                                 brim_error *err);
+void brim_batcher_give_back_bytes(brim_batcher *batcher, brim_account account, size_t bytes);
+
 /* No decoder will lease any more: what is open is closed. */
 void brim_batcher_close(brim_batcher *batcher);
 
 /* Waits for the next batch; BRIM_END after the last. */
 brim_status brim_batcher_next(brim_batcher *batcher, brim_batch **out);
 
-/* The model is through with it. */
+/* The model is through with it; its items have gone on. */
 void brim_batcher_give_back(brim_batcher *batcher, brim_batch *batch);
 
 #endif /* BRIM_PIPELINE_BATCHER_H */

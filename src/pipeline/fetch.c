@@ -19,14 +19,14 @@
 #include "base/sync.h"
 
 enum {
-    MAX_ABANDONED = 64, /* hanging threads are kept within bounds: beyond, the run ends */
-    READ_BYTES = 1 << 20,
+    MAX_ABANDONED = 64,     /* hanging threads are kept within bounds: beyond, the run ends */
+    READ_BYTES = 128 << 10, /* so that "no byte for 30 s" is nearly that */
 };
 
 static const uint64_t STOP_TIMEOUT_NS = 2000000000u; /* hanging reads when the user wants to end */
 
 typedef struct reader {
-    brim_monitor monitor; /* guards reading, abandoned, item, n_owners */
+    brim_monitor monitor; /* guards reading, abandoned, finished, item, n_owners */
     bool reading, abandoned;
     brim_item *item;
     int n_owners;                  /* the thread, and the fetch while it counts on it */
@@ -100,31 +100,41 @@ static int read_all(reader *self, int fd, uint8_t *data, size_t bytes, size_t *g
 
 typedef enum fetch_end { FETCHED, FETCH_FAILED, FETCH_ABANDONED } fetch_end;
 
-/* Opens and measures the file. On FETCHED the caller closes *fd. */
+/* Opens and measures the file. Unless FETCHED it is closed again, all of it inside the read. */
 static fetch_end open_file(reader *self, brim_item *item, int *fd, struct stat *info)
 {
-    int why = 0;
+    brim_error why = {0};
+    brim_status status = BRIM_OK;
 
     *info = (struct stat){0};
     begin_read(self, item);
     /* O_NONBLOCK: a pipe must not hang the opening; regular files do not mind. */
     *fd = open(self->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (*fd < 0 || fstat(*fd, info) != 0) why = errno;
+    if (*fd < 0 || fstat(*fd, info) != 0)
+        status = brim_fail(&why, BRIM_E_IO, "%s", strerror(errno));
+    else
+        status = check_file(info, &why);
+    if (status != BRIM_OK && *fd >= 0) close(*fd);
     if (!end_read(self)) {
-        if (*fd >= 0) close(*fd);
+        if (status == BRIM_OK) close(*fd);
         return FETCH_ABANDONED;
     }
-    brim_error *err = &item->record.error;
-    brim_status status =
-        why != 0 ? brim_fail(err, BRIM_E_IO, "%s", strerror(why)) : check_file(info, err);
     if (status == BRIM_OK) return FETCHED;
-    if (*fd >= 0) close(*fd);
+    item->record.error = why;
     return FETCH_FAILED;
 }
 
+/* Closing may hang as reading may: network file systems write and wait there. */
+static bool close_file(reader *self, brim_item *item, int fd)
+{
+    begin_read(self, item);
+    close(fd);
+    return end_read(self);
+}
+
 /*
- * Reads the file into memory that the item does not know of until it is read: an abandoned thread
- * frees what it alone holds.
+ * Reads and closes the file, into memory that the item does not know of until it is read: an
+ * abandoned thread frees what it alone holds.
  */
 static fetch_end read_file(reader *self, brim_item *item, int fd, size_t bytes)
 {
@@ -132,11 +142,12 @@ static fetch_end read_file(reader *self, brim_item *item, int fd, size_t bytes)
     size_t got = 0;
 
     if (brim_item_take_data(item, self->fetch->options.pool, bytes, err) != BRIM_OK)
-        return FETCH_FAILED;
+        return close_file(self, item, fd) ? FETCH_FAILED : FETCH_ABANDONED;
     uint8_t *data = item->data;
     item->data = NULL;
     begin_read(self, item);
     int why = read_all(self, fd, data, bytes, &got);
+    close(fd);
     if (!end_read(self)) {
         brim_alloc_release(brim_heap(), data, bytes);
         return FETCH_ABANDONED;
@@ -161,11 +172,8 @@ static fetch_end fetch_item(reader *self, brim_item *item)
     fetch_end end = open_file(self, item, &fd, &info);
     if (end != FETCHED) return end;
     item->record.file_bytes = info.st_size;
-    item->record.mtime_ns =
-        (int64_t)info.st_mtim.tv_sec * 1000000000 + (int64_t)info.st_mtim.tv_nsec;
-    end = read_file(self, item, fd, (size_t)info.st_size);
-    close(fd);
-    return end;
+    item->record.mtime_ns = brim_timespec_ns(info.st_mtim);
+    return read_file(self, item, fd, (size_t)info.st_size);
 }
 
 /* False: this thread was given up. */
@@ -191,6 +199,9 @@ static bool take_row(reader *self, brim_row *row)
     if (end == FETCHED) {
         if (brim_queue_push(options->items, item, item->data_bytes) != BRIM_OK)
             brim_item_destroy(item);
+    } else if (item->record.error.status == BRIM_E_NOMEM) {
+        options->give_up(options->ctx, &item->record.error);
+        brim_item_destroy(item);
     } else {
         item->record.step = BRIM_STEP_READ;
         options->fail(options->ctx, item);
@@ -300,6 +311,16 @@ static bool reap_finished(brim_fetch *fetch, size_t slot)
     return true;
 }
 
+/* No reader is left: whoever sends rows must not wait for one. */
+static void drop_rows(brim_queue *rows)
+{
+    void *row;
+
+    brim_queue_close(rows);
+    while (brim_queue_pop(rows, &row) == BRIM_OK)
+        brim_row_destroy(row);
+}
+
 bool brim_fetch_watch(brim_fetch *fetch, uint64_t now_ns)
 {
     bool stopping = atomic_load(fetch->options.stop);
@@ -313,8 +334,10 @@ bool brim_fetch_watch(brim_fetch *fetch, uint64_t now_ns)
         if (item) settle_abandoned(fetch, i, item, stopping);
         if (fetch->slots[i]) n_left++;
     }
-    if (n_left == 0) brim_queue_close(fetch->options.items);
-    return n_left > 0;
+    if (n_left > 0) return true;
+    drop_rows(fetch->options.rows);
+    brim_queue_close(fetch->options.items);
+    return false;
 }
 
 brim_status brim_fetch_start(const brim_fetch_options *options, brim_fetch **out, brim_error *err)

@@ -2,20 +2,17 @@
 #include "pipeline/file_pool.h"
 
 #include "base/fail.h"
+#include "pipeline/batcher.h"
 
-static brim_status refuse(const brim_budget *budget, const char *what, size_t bytes,
-                          brim_error *err)
+brim_status brim_file_pool_init(brim_file_pool *pool, brim_budget *budget, brim_batcher *batcher,
+                                size_t capacity_bytes, brim_error *err)
 {
-    return brim_fail(err, BRIM_E_BUDGET, "%s needs %zu MiB, limit %zu MiB (--memory)", what,
-                     (bytes + (1u << 20) - 1) >> 20, brim_budget_limit_bytes(budget) >> 20);
-}
-
-brim_status brim_file_pool_init(brim_file_pool *pool, brim_budget *budget, size_t capacity_bytes,
-                                brim_error *err)
-{
-    *pool = (brim_file_pool){.budget = budget, .capacity_bytes = capacity_bytes};
+    *pool =
+        (brim_file_pool){.budget = budget, .batcher = batcher, .capacity_bytes = capacity_bytes};
     if (brim_budget_reserve(budget, BRIM_ACCOUNT_QUEUES, capacity_bytes) != BRIM_OK)
-        return refuse(budget, "reading ahead", capacity_bytes, err);
+        return brim_fail(err, BRIM_E_BUDGET,
+                         "reading ahead needs %zu MiB, limit %zu MiB (--memory)",
+                         capacity_bytes >> 20, brim_budget_limit_bytes(budget) >> 20);
     brim_status status = brim_monitor_init(&pool->monitor);
     if (status == BRIM_OK) return BRIM_OK;
     brim_budget_give_back(budget, BRIM_ACCOUNT_QUEUES, capacity_bytes);
@@ -28,32 +25,50 @@ void brim_file_pool_fini(brim_file_pool *pool)
     brim_budget_give_back(pool->budget, BRIM_ACCOUNT_QUEUES, pool->capacity_bytes);
 }
 
+/* A file beyond the pool: alone in it, and with more than it. */
+static brim_status take_large(brim_file_pool *pool, size_t bytes, brim_error *err)
+{
+    size_t extra = bytes - pool->capacity_bytes;
+
+    while (pool->large_waits)
+        brim_monitor_wait(&pool->monitor);
+    pool->large_waits = true;
+    while (pool->held_bytes > 0)
+        brim_monitor_wait(&pool->monitor);
+    /* Nothing is held here, so nobody needs our lock to give anything back. */
+    brim_status status = brim_batcher_reserve(pool->batcher, BRIM_ACCOUNT_QUEUES, extra, err);
+    pool->large_waits = false;
+    if (status == BRIM_OK) {
+        pool->held_bytes = bytes;
+        pool->extra_bytes = extra;
+    }
+    brim_monitor_wake(&pool->monitor);
+    return status;
+}
+
 brim_status brim_file_pool_take(brim_file_pool *pool, size_t bytes, brim_error *err)
 {
     brim_status status = BRIM_OK;
-    size_t extra = bytes > pool->capacity_bytes ? bytes - pool->capacity_bytes : 0;
 
     brim_monitor_enter(&pool->monitor);
-    while (pool->held_bytes > 0 && (extra > 0 || pool->held_bytes > pool->capacity_bytes ||
-                                    bytes > pool->capacity_bytes - pool->held_bytes))
-        brim_monitor_wait(&pool->monitor);
-    if (extra > 0) status = brim_budget_reserve(pool->budget, BRIM_ACCOUNT_QUEUES, extra);
-    if (status == BRIM_OK) {
+    if (bytes > pool->capacity_bytes) {
+        status = take_large(pool, bytes, err);
+    } else {
+        while (pool->large_waits || pool->held_bytes > pool->capacity_bytes - bytes)
+            brim_monitor_wait(&pool->monitor);
         pool->held_bytes += bytes;
-        pool->extra_bytes = extra;
     }
     brim_monitor_leave(&pool->monitor);
-    return status == BRIM_OK ? BRIM_OK : refuse(pool->budget, "the file", bytes, err);
+    return status;
 }
 
 void brim_file_pool_give_back(brim_file_pool *pool, size_t bytes)
 {
     brim_monitor_enter(&pool->monitor);
     pool->held_bytes -= bytes;
-    if (pool->extra_bytes > 0) {
-        brim_budget_give_back(pool->budget, BRIM_ACCOUNT_QUEUES, pool->extra_bytes);
-        pool->extra_bytes = 0;
-    }
+    if (pool->extra_bytes > 0)
+        brim_batcher_give_back_bytes(pool->batcher, BRIM_ACCOUNT_QUEUES, pool->extra_bytes);
+    pool->extra_bytes = 0;
     brim_monitor_wake(&pool->monitor);
     brim_monitor_leave(&pool->monitor);
 }

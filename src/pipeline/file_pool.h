@@ -13,17 +13,21 @@
 #include "base/sync.h"
 #include "brimful/memory.h"
 
+typedef struct brim_batcher brim_batcher;
+
 typedef struct brim_file_pool {
     brim_budget *budget;
+    brim_batcher *batcher; /* knows whether waiting for memory is worth while */
     size_t capacity_bytes;
     brim_monitor monitor; /* guards all below */
     size_t held_bytes;
     size_t extra_bytes; /* reserved for the one file beyond capacity */
+    bool large_waits;   /* such a file is next: smaller ones let it pass */
 } brim_file_pool;
 
 /* BRIM_E_BUDGET: the room itself does not fit. */
-brim_status brim_file_pool_init(brim_file_pool *pool, brim_budget *budget, size_t capacity_bytes,
-                                brim_error *err);
+brim_status brim_file_pool_init(brim_file_pool *pool, brim_budget *budget, brim_batcher *batcher,
+                                size_t capacity_bytes, brim_error *err);
 
 /* All must have been given back. */
 void brim_file_pool_fini(brim_file_pool *pool);

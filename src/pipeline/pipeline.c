@@ -17,7 +17,8 @@ enum {
     N_READERS = 3,
     ITEMS_PER_DECODER = 3, /* files read ahead */
     MAX_RESULTS = 1024,
-    RESULTS_BYTES = 8 << 20,
+    RESULTS_BYTES = 4 << 20,
+    ITEM_BYTES = 16 << 10, /* of a row with its names, and what goes with it, at the most */
     WATCH_MS = 25,
 };
 
@@ -40,30 +41,52 @@ static size_t pool_bytes(const brim_budget *budget)
     return share < POOL_BYTES ? share : POOL_BYTES;
 }
 
+/*
+ * Rows, items and vectors come from the heap, over room that is reserved once: they are small and
+ * their number is bounded, and none of them may ever wait for what decoders or batches hold.
+ */
+static size_t small_bytes(const brim_pipeline_options *options)
+{
+    return ROWS_BYTES + RESULTS_BYTES + ITEMS_PER_DECODER * options->n_decoders * ITEM_BYTES;
+}
+
 /* Whatever was opened is closed by close_stages(), also after a failure. */
 static brim_status open_stages(brim_stages *stages, const brim_pipeline_options *options,
                                brim_error *err)
 {
-    const brim_alloc *mem = brim_budget_alloc(options->budget, BRIM_ACCOUNT_OTHER);
-    brim_batcher_options batching = {
-        .budget = options->budget, .batch = options->batch, .n_decoders = options->n_decoders};
+    const brim_alloc *heap = brim_heap();
+    size_t n_items = ITEMS_PER_DECODER * options->n_decoders;
+    size_t pool = pool_bytes(options->budget);
+    brim_batcher_options batching = {.budget = options->budget,
+                                     .batch = options->batch,
+                                     .batch_is_fixed = brim_session_fixed_batch(options->session),
+                                     .n_decoders = options->n_decoders};
 
-    brim_status status = brim_queue_create(mem, MAX_ROWS, ROWS_BYTES, &stages->rows);
+    if (brim_budget_reserve(options->budget, BRIM_ACCOUNT_RESULTS, small_bytes(options)) != BRIM_OK)
+        return brim_fail(err, BRIM_E_BUDGET, "the queues need %zu MiB, limit %zu MiB (--memory)",
+                         small_bytes(options) >> 20,
+                         brim_budget_limit_bytes(options->budget) >> 20);
+    stages->small_bytes = small_bytes(options);
+    brim_status status = brim_queue_create(heap, MAX_ROWS, ROWS_BYTES, &stages->rows);
+    if (status == BRIM_OK) status = brim_queue_create(heap, n_items, pool, &stages->items);
     if (status == BRIM_OK)
-        status = brim_queue_create(mem, ITEMS_PER_DECODER * options->n_decoders,
-                                   pool_bytes(options->budget), &stages->items);
-    if (status == BRIM_OK)
-        status = brim_queue_create(mem, MAX_RESULTS, RESULTS_BYTES, &stages->results);
+        status = brim_queue_create(heap, MAX_RESULTS, RESULTS_BYTES, &stages->results);
     if (status != BRIM_OK) return brim_fail(err, status, "no memory for the queues");
-    return brim_batcher_create(&batching, &stages->batcher, err);
+    status = brim_batcher_create(&batching, &stages->batcher, err);
+    if (status != BRIM_OK) return status;
+    status = brim_file_pool_init(&stages->pool, options->budget, stages->batcher, pool, err);
+    stages->has_pool = status == BRIM_OK;
+    return status;
 }
 
 static void close_stages(brim_stages *stages)
 {
+    if (stages->has_pool) brim_file_pool_fini(&stages->pool);
     brim_batcher_destroy(stages->batcher);
     brim_queue_destroy(stages->results);
     brim_queue_destroy(stages->items);
     brim_queue_destroy(stages->rows);
+    brim_budget_give_back(stages->options->budget, BRIM_ACCOUNT_RESULTS, stages->small_bytes);
 }
 
 typedef struct crew {
@@ -137,7 +160,7 @@ static brim_status run_stages(brim_stages *stages, brim_error *err)
 {
     const brim_pipeline_options *options = stages->options;
     brim_fetch_options fetching = {
-        .mem = brim_budget_alloc(options->budget, BRIM_ACCOUNT_OTHER),
+        .mem = brim_heap(),
         .pool = &stages->pool,
         .rows = stages->rows,
         .items = stages->items,
@@ -164,7 +187,10 @@ static brim_status run_stages(brim_stages *stages, brim_error *err)
         while (fetch && brim_fetch_watch(fetch, brim_now_ns()))
             ;
         brim_queue_close(stages->items);
-        if (stages->n_decoding == 0) brim_batcher_close(stages->batcher);
+        brim_monitor_enter(&stages->monitor);
+        bool no_decoder = stages->n_decoding == 0;
+        brim_monitor_leave(&stages->monitor);
+        if (no_decoder) brim_batcher_close(stages->batcher);
     } else {
         watch(stages, fetch);
     }
@@ -183,8 +209,6 @@ brim_status brim_pipeline_run(const brim_pipeline_options *options, brim_error *
 
     brim_status status = brim_monitor_init(&stages.monitor);
     if (status != BRIM_OK) return brim_fail(err, status, "no memory for the pipeline");
-    status = brim_file_pool_init(&stages.pool, options->budget, pool_bytes(options->budget), err);
-    if (status != BRIM_OK) goto out;
     status = open_stages(&stages, options, err);
     if (status == BRIM_OK) {
         atomic_store(&options->counters->started_ns, brim_now_ns());
@@ -195,9 +219,6 @@ brim_status brim_pipeline_run(const brim_pipeline_options *options, brim_error *
         status = stages.error.status;
     }
     close_stages(&stages);
-    brim_file_pool_fini(&stages.pool);
-
-out:
     brim_monitor_fini(&stages.monitor);
     return status;
 }

@@ -2,6 +2,7 @@
 #include "pipeline/stages.h"
 
 #include "base/fail.h"
+#include "base/size.h"
 
 enum { MAX_COMMIT = 256 }; /* records in one transaction */
 
@@ -97,40 +98,42 @@ static void note_depth(brim_stages *stages, const brim_item *item, const brim_im
                    item->record.row->key, info->depth);
 }
 
-/* Leases a slot and decodes into it; on success the item has gone with its batch. */
-static brim_status decode_into_slot(brim_stages *stages, brim_item *item, brim_reader **reader,
-                                    brim_error *err)
+/* Reads all of the picture into the slot; fills or drops it. */
+static brim_status decode_into_slot(brim_stages *stages, brim_item *item, brim_reader *reader,
+                                    const brim_slot *slot, brim_error *err)
 {
-    const brim_processor *processor = stages->options->processor;
-    uint32_t height, width;
-    brim_slot slot;
-
     brim_status status =
-        brim_processor_shape(processor, brim_reader_info(*reader), &height, &width, err);
-    if (status != BRIM_OK) return status;
-    status = brim_batcher_lease(stages->batcher, height, width, &slot, err);
-    if (status != BRIM_OK) return status;
-    status = brim_processor_apply(processor, brim_heap(), *reader, slot.pixels, err);
-    brim_reader_close(*reader);
-    *reader = NULL;
+        brim_processor_apply(stages->options->processor, brim_heap(), reader, slot->pixels, err);
+    brim_reader_close(reader); /* before its scratch is given back */
     if (status != BRIM_OK) {
-        brim_batcher_drop(stages->batcher, &slot);
+        brim_batcher_drop(stages->batcher, slot);
         return status;
     }
     brim_item_drop_data(item);
-    brim_batcher_fill(stages->batcher, &slot, item);
+    brim_batcher_fill(stages->batcher, slot, item);
     return BRIM_OK;
 }
 
-/*
- * Decodes one item. The scratch that the header predicts is reserved as a whole before any of it is
- * taken; the decoders' own allocations then need no account.
- */
+/* The scratch that the header predicts, libraries' and ours; their allocations need no account
+ * then. */
+static brim_status scratch_of(const brim_processor *processor, const brim_image_info *info,
+                              size_t *out, brim_error *err)
+{
+    brim_status status = brim_processor_scratch_bytes(processor, info, out, err);
+
+    if (status == BRIM_OK && brim_add_bytes(*out, info->scratch_bytes, out) != BRIM_OK)
+        status = brim_fail(err, BRIM_E_ARG, "the picture is too large to decode");
+    return status;
+}
+
+/* Decodes one item; on success it has gone with its batch. */
 static brim_status decode_item(brim_stages *stages, brim_item *item, brim_error *err)
 {
     const brim_pipeline_options *options = stages->options;
     brim_reader *reader = NULL;
     size_t scratch_bytes = 0;
+    uint32_t height = 0, width = 0;
+    brim_slot slot;
 
     brim_status status =
         brim_reader_open(brim_heap(), item->data, item->data_bytes, options->max_px, &reader, err);
@@ -138,15 +141,12 @@ static brim_status decode_item(brim_stages *stages, brim_item *item, brim_error 
     const brim_image_info *info = brim_reader_info(reader);
     note_size(&item->record, info);
     note_depth(stages, item, info);
-    status = brim_processor_scratch_bytes(options->processor, info, &scratch_bytes, err);
-    if (status == BRIM_OK &&
-        __builtin_add_overflow(scratch_bytes, info->scratch_bytes, &scratch_bytes))
-        status = brim_fail(err, BRIM_E_ARG, "the picture is too large to decode");
-    if (status == BRIM_OK) status = brim_batcher_take_scratch(stages->batcher, scratch_bytes, err);
-    if (status == BRIM_OK) {
-        status = decode_into_slot(stages, item, &reader, err);
-        brim_batcher_return_scratch(stages->batcher, scratch_bytes);
-    }
+    status = scratch_of(options->processor, info, &scratch_bytes, err);
+    if (status == BRIM_OK)
+        status = brim_processor_shape(options->processor, info, &height, &width, err);
+    if (status == BRIM_OK)
+        status = brim_batcher_lease(stages->batcher, height, width, scratch_bytes, &slot, err);
+    if (status == BRIM_OK) return decode_into_slot(stages, item, reader, &slot, err);
     brim_reader_close(reader);
     return status;
 }
@@ -163,7 +163,11 @@ void *brim_stage_decode(void *arg)
             continue;
         }
         brim_error err = {0};
-        if (decode_item(stages, item, &err) != BRIM_OK) {
+        brim_status status = decode_item(stages, item, &err);
+        if (status == BRIM_E_NOMEM) {
+            brim_stages_give_up(stages, &err);
+            brim_item_destroy(item);
+        } else if (status != BRIM_OK) {
             item->record.step = BRIM_STEP_DECODE;
             item->record.error = err;
             brim_stages_fail(stages, item);
@@ -193,13 +197,12 @@ static void fail_range(brim_stages *stages, brim_batch *batch, size_t first, siz
 static void take_results(brim_stages *stages, brim_batch *batch, size_t first, size_t n,
                          const brim_output *output)
 {
-    const brim_alloc *mem = brim_budget_alloc(stages->options->budget, BRIM_ACCOUNT_RESULTS);
-
     for (size_t i = 0; i < n; i++) {
         brim_item *item = batch->items[first + i];
         brim_error err = {0};
         brim_status status =
-            brim_task_read(stages->options->task, output, i, mem, &item->record, &err);
+            brim_task_read(stages->options->task, output, i, brim_heap(), &item->record, &err);
+        if (status == BRIM_E_NOMEM) brim_stages_give_up(stages, &err);
         if (status != BRIM_OK)
             fail_range(stages, batch, first + i, 1, &err);
         else if (brim_queue_push(stages->results, item, item->record.dim * sizeof(float)) !=

@@ -10,6 +10,8 @@
 typedef struct brim_stages {
     const brim_pipeline_options *options;
     brim_file_pool pool; /* room for the bytes of read files */
+    bool has_pool;
+    size_t small_bytes;  /* reserved for rows, items and vectors */
     brim_queue *rows;    /* brim_row: not yet read */
     brim_queue *items;   /* brim_item: read, not yet decoded */
     brim_queue *results; /* brim_item: with a result or a failure */

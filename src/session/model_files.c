@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 
 #include "base/fail.h"
+#include "base/text.h"
 
 #define PROCESSOR_NAME "preprocessor_config.json"
 
@@ -40,12 +41,6 @@ static bool is_file(const char *path)
 {
     struct stat st;
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-    size_t length = strlen(text), n = strlen(end);
-    return length >= n && strcmp(text + length - n, end) == 0;
 }
 
 /* A path too long to be one is "", which is no file. */
@@ -100,7 +95,7 @@ static const char *precision_of(const char *name, char buffer[MAX_SUFFIX])
     size_t stem = strncmp(name, "vision_model", 12) == 0 ? 12 : strncmp(name, "model", 5) ? 0 : 5;
     size_t length = strlen(name);
 
-    if (stem == 0 || !ends_with(name, ".onnx") || length - 5 < stem) return NULL;
+    if (stem == 0 || !brim_ends_with(name, ".onnx") || length - 5 < stem) return NULL;
     size_t n = length - 5 - stem;
     if (n == 0) return "fp32";
     if (name[stem] != '_' || n < 2 || n > MAX_SUFFIX) return NULL;
@@ -145,9 +140,9 @@ static void survey_folder(survey *found, const char *folder)
 
         if (precision)
             add_precision(found, precision);
-        else if (ends_with(entry->d_name, ".onnx"))
+        else if (brim_ends_with(entry->d_name, ".onnx"))
             keep_first_onnx(found, folder, entry->d_name);
-        else if (ends_with(entry->d_name, ".safetensors"))
+        else if (brim_ends_with(entry->d_name, ".safetensors"))
             found->has_safetensors = true;
         else if (strncmp(entry->d_name, "pytorch_model", 13) == 0)
             found->has_torch = true;
@@ -227,7 +222,7 @@ static brim_status find_in_folder(const brim_alloc *mem, const char *model, cons
 {
     char folder[PATH_MAX], first[PATH_MAX], second[PATH_MAX];
 
-    make_path(folder, "%s%s", model, ends_with(model, "/") ? "" : "/");
+    make_path(folder, "%s%s", model, brim_ends_with(model, "/") ? "" : "/");
     brim_status status = find_onnx(mem, model, folder, precision, &files->onnx, err);
     if (status != BRIM_OK || !need_processor) return status;
     make_path(first, "%s" PROCESSOR_NAME, folder);
@@ -242,7 +237,7 @@ static brim_status find_for_file(const brim_alloc *mem, const char *model, const
     const char *slash = strrchr(model, '/');
     int folder_length = slash ? (int)(slash - model) + 1 : 0;
 
-    if (!ends_with(model, ".onnx"))
+    if (!brim_ends_with(model, ".onnx"))
         return brim_fail(err, BRIM_E_ARG, "%s: a model is a folder or a .onnx file", model);
     if (strcmp(precision, "fp32") != 0)
         return brim_fail(err, BRIM_E_ARG, "%s: --precision %s chooses within a folder: give that",
@@ -269,7 +264,7 @@ brim_status brim_model_files_find(const brim_alloc *mem, const char *model, cons
     }
     if (stat(model, &st) != 0) {
         const char *why = errno != ENOENT ? strerror(errno)
-                          : ends_with(model, ".onnx")
+                          : brim_ends_with(model, ".onnx")
                               ? "no such file"
                               : "no such folder (nothing is fetched from a hub)";
         status = brim_fail(err, BRIM_E_IO, "%s: %s", model, why);

@@ -30,7 +30,7 @@ static void ORT_API_CALL drop_words(void *param, OrtLoggingLevel level, const ch
  */
 static void forbid_telemetry(void)
 {
-    setenv("ORT_DISABLE_TELEMETRY", "1", 1);
+    setenv("ORT_DISABLE_TELEMETRY", "1", 0);
 }
 
 /* Called with the lock held. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/text.h"
 #include "source/names.h"
 #include "source/source.h"
 
@@ -186,13 +187,6 @@ static bool begins_with(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-static bool ends_with(const char *text, const char *suffix)
-{
-    size_t length = strlen(text), n = strlen(suffix);
-
-    return length >= n && strcmp(text + length - n, suffix) == 0;
-}
-
 /* Inputs of the design that this version does not read yet: better said than taken for pictures. */
 static bool is_of_a_later_version(const char *input)
 {
@@ -202,7 +196,7 @@ static bool is_of_a_later_version(const char *input)
     for (size_t i = 0; i < sizeof(PREFIXES) / sizeof(PREFIXES[0]); i++)
         if (begins_with(input, PREFIXES[i])) return true;
     for (size_t i = 0; i < sizeof(SUFFIXES) / sizeof(SUFFIXES[0]); i++)
-        if (input[0] != '@' && ends_with(input, SUFFIXES[i])) return true;
+        if (input[0] != '@' && brim_ends_with(input, SUFFIXES[i])) return true;
     return false;
 }
 

@@ -6,12 +6,15 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fail.h"
 #include "source/names.h"
 #include "source/source.h"
+
+enum { STOP_CHECK_MS = 100 };
 
 enum { BUFFER_BYTES = 1 << 16 }; /* a line and its end; one byte is kept for a NUL */
 
@@ -28,6 +31,16 @@ typedef struct list_source {
     char buffer[BUFFER_BYTES];
 } list_source;
 
+/* Waits for bytes, as long as the run is on; a pipe may stay silent for hours. */
+static bool wait_for_bytes(const list_source *self)
+{
+    struct pollfd look = {.fd = self->fd, .events = POLLIN};
+
+    while (poll(&look, 1, STOP_CHECK_MS) <= 0)
+        if (self->options->stop && atomic_load(self->options->stop)) return false;
+    return true;
+}
+
 /* Makes room and reads more; false when nothing more came. */
 static bool refill(list_source *self)
 {
@@ -35,6 +48,11 @@ static bool refill(list_source *self)
     self->filled -= self->first;
     self->first = 0;
     while (!self->at_end && self->filled < sizeof(self->buffer) - 1) {
+        if (!wait_for_bytes(self)) {
+            self->at_end = true;
+            self->filled = 0; /* half a name is none */
+            return false;
+        }
         ssize_t n =
             read(self->fd, self->buffer + self->filled, sizeof(self->buffer) - 1 - self->filled);
         if (n < 0 && errno == EINTR) continue;

@@ -12,22 +12,9 @@
 #include <stdint.h>
 
 #include "base/log.h"
+#include "base/row.h"
 #include "brimful/memory.h"
 #include "brimful/status.h"
-
-/* One block with its texts behind it; moves through the pipeline by pointer. */
-typedef struct brim_row {
-    const brim_alloc *mem;
-    size_t block_bytes;
-    const char *key;  /* UTF-8 */
-    const char *path; /* absolute; raw bytes */
-} brim_row;
-
-/* key is escaped as base/text.h says from the raw bytes of name. On failure *out is NULL. */
-brim_status brim_row_create(const brim_alloc *mem, const char *name, const char *path,
-                            brim_row **out);
-/* Accepts NULL. */
-void brim_row_destroy(brim_row *row);
 
 /* What a source passed over. */
 typedef struct brim_source_counts {
@@ -55,6 +42,7 @@ typedef struct brim_source_options {
     bool nul_lists;   /* lists end their lines with NUL instead of newline */
     bool counting;    /* only counts rows: says nothing, leaves standard input alone */
     const brim_log *log;
+    const atomic_bool *stop; /* set: do not wait for input any longer; may be NULL */
 } brim_source_options;
 
 /*

@@ -8,9 +8,9 @@
 
 #include <stdint.h>
 
+#include "base/row.h"
 #include "brimful/memory.h"
 #include "brimful/status.h"
-#include "source/source.h"
 
 /* Where a row failed. */
 typedef enum brim_step { BRIM_STEP_READ, BRIM_STEP_DECODE, BRIM_STEP_MODEL } brim_step;

@@ -1,15 +1,12 @@
 /*
  * sqlite.c - a store in a SQLite database, which may be the user's own.
  *
- * One connection, one lock: claims and commits take turns. Every write is a BEGIN IMMEDIATE
- * transaction (a reader that turns writer fails at once under somebody else's lock, whatever the
- * timeout), and the database's journal mode stays as its owner set it.
+ * One connection, one lock: claims and commits take turns. Every write of several steps is a BEGIN
+ * IMMEDIATE transaction (a reader that turns writer fails at once under somebody else's lock,
+ * whatever the timeout), and the database's journal mode stays as its owner set it.
  */
-#include <errno.h>
 #include <sqlite3.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/fail.h"
 #include "base/hash.h"
@@ -45,7 +42,8 @@ static const char *const SQL[N_STATEMENTS] = {
                   " width=COALESCE(excluded.width,width),"
                   " height=COALESCE(excluded.height,height) RETURNING image",
     /* A folder that changes while it is walked may tell a name twice: the first result stays. */
-    [PUT_VECTOR] = "INSERT OR IGNORE INTO brim_embeddings(set_id,image,vector) VALUES(?1,?2,?3)",
+    [PUT_VECTOR] = "INSERT INTO brim_embeddings(set_id,image,vector) VALUES(?1,?2,?3)"
+                   " ON CONFLICT(set_id,image) DO NOTHING",
     [PUT_FAILURE] = "INSERT INTO brim_failures(set_id,image,step,reason,attempts)"
                     " VALUES(?1,?2,?3,?4,1) ON CONFLICT(set_id,image) DO UPDATE SET"
                     " step=excluded.step, reason=excluded.reason, attempts=attempts+1",
@@ -301,7 +299,7 @@ static brim_status put_vector(sqlite_store *self, const brim_record *record, int
     sqlite3_bind_int64(stmt, 2, image);
     sqlite3_bind_blob64(stmt, 3, record->vector, record->dim * sizeof(float), SQLITE_STATIC);
     status = run_statement(self, PUT_VECTOR, err);
-    if (status != BRIM_OK || !self->retry_failed) return status;
+    if (status != BRIM_OK) return status;
     sqlite3_bind_int64(self->statements[DROP_FAILURE], 1, self->set_id);
     sqlite3_bind_int64(self->statements[DROP_FAILURE], 2, image);
     return run_statement(self, DROP_FAILURE, err);

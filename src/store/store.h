@@ -5,7 +5,7 @@
  * set when the set's results or failures hold its key. One transaction writes the results and
  * failures of a batch, so that a row is never half there.
  *
- * Threads: claim and commit may be called from any thread, one at a time goes on at once.
+ * Threads: any thread may call; calls on one store take turns.
  */
 #ifndef BRIM_STORE_STORE_H
 #define BRIM_STORE_STORE_H

@@ -40,16 +40,6 @@ static void cuts_long_words_at_a_whole_character(void **state)
     }
 }
 
-static void puts_words_before_the_words(void **state)
-{
-    brim_error err;
-
-    (void)state;
-    brim_fail(&err, BRIM_E_FORMAT, "truncated");
-    assert_int_equal(brim_fail_in(&err, BRIM_E_FORMAT, "%s", "b.jpg"), BRIM_E_FORMAT);
-    assert_string_equal(err.message, "b.jpg: truncated");
-}
-
 static void names_every_status(void **state)
 {
     (void)state;
@@ -64,7 +54,6 @@ int main(void)
         cmocka_unit_test(returns_its_status_and_tells_the_words),
         cmocka_unit_test(makes_hostile_names_safe_to_show),
         cmocka_unit_test(cuts_long_words_at_a_whole_character),
-        cmocka_unit_test(puts_words_before_the_words),
         cmocka_unit_test(names_every_status),
     };
     return cmocka_run_group_tests_name("base/fail", tests, NULL, NULL);

@@ -55,6 +55,11 @@ static void a_quota_lowers_the_number_of_cpus(void **state)
     fake_file(state, "sys/fs/cgroup/cpu.max", "99000000 100000\n");
     assert_int_equal(brim_system_n_cpus(*state), all);
 
+    fake_file(state, "proc/self/cgroup", "0::/slice/leaf\n");
+    fake_file(state, "sys/fs/cgroup/slice/leaf/cgroup.controllers", "cpu\n");
+    fake_file(state, "sys/fs/cgroup/slice/cpu.max", "90000 100000\n");
+    assert_int_equal(brim_system_n_cpus(*state), 1);
+
     fake_file(state, "proc/self/cgroup", "3:cpu,cpuacct:/x\n");
     fake_file(state, "sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "100000\n");
     fake_file(state, "sys/fs/cgroup/cpu/x/cpu.cfs_period_us", "100000\n");

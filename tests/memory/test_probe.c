@@ -32,6 +32,17 @@ static void a_group_counts_its_droppable_cache_as_free(void **state)
     assert_int_equal(brim_memory_free_bytes(*state), 6000 * 1024);
 }
 
+static void the_groups_above_count_too(void **state)
+{
+    fake_file(state, "proc/meminfo", "MemAvailable: 6000 kB\n");
+    fake_file(state, "proc/self/cgroup", "0::/slice/leaf\n");
+    fake_file(state, "sys/fs/cgroup/slice/leaf/cgroup.controllers", "memory\n");
+    fake_file(state, "sys/fs/cgroup/slice/leaf/memory.max", "max\n");
+    fake_file(state, "sys/fs/cgroup/slice/memory.max", "1000000\n");
+    fake_file(state, "sys/fs/cgroup/slice/memory.current", "200000\n");
+    assert_int_equal(brim_memory_free_bytes(*state), 800000);
+}
+
 static void a_group_of_version_1_counts_too(void **state)
 {
     fake_file(state, "proc/meminfo", "MemAvailable: 6000 kB\n");
@@ -67,6 +78,7 @@ int main(void)
         TEST(without_a_word_of_the_system_nothing_is_known),
         TEST(the_machine_says_what_is_available),
         TEST(a_group_counts_its_droppable_cache_as_free),
+        TEST(the_groups_above_count_too),
         TEST(a_group_of_version_1_counts_too),
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
         TEST(a_limit_on_address_space_counts_too),

@@ -36,7 +36,7 @@ static void close_bench(bench *b)
 static brim_slot lease(bench *b, uint32_t height, uint32_t width)
 {
     brim_slot slot;
-    assert_int_equal(brim_batcher_lease(b->batcher, height, width, &slot, NULL), BRIM_OK);
+    assert_int_equal(brim_batcher_lease(b->batcher, height, width, 0, &slot, NULL), BRIM_OK);
     return slot;
 }
 
@@ -185,27 +185,71 @@ static void short_memory_sends_the_oldest_open_batch(void **state)
     close_bench(&b);
 }
 
-static void *take_800(void *arg)
+static void *lease_800(void *arg)
 {
     bench *b = arg;
+    brim_slot slot;
 
-    assert_int_equal(brim_batcher_take_scratch(b->batcher, 800, NULL), BRIM_OK);
-    brim_batcher_return_scratch(b->batcher, 800);
+    assert_int_equal(brim_batcher_lease(b->batcher, 1, 1, 800, &slot, NULL), BRIM_OK);
+    brim_batcher_drop(b->batcher, &slot);
     return NULL;
 }
 
 static void scratch_waits_for_what_others_give_back(void **state)
 {
-    bench b = open_bench(1000, 1, 2);
+    bench b = open_bench(1400, 1, 2);
     pthread_t other;
+    brim_slot slot;
 
     (void)state;
-    assert_int_equal(brim_batcher_take_scratch(b.batcher, 800, NULL), BRIM_OK);
-    assert_int_equal(brim_thread_start(&other, "other", take_800, &b), BRIM_OK);
+    assert_int_equal(brim_batcher_lease(b.batcher, 1, 1, 800, &slot, NULL), BRIM_OK);
+    assert_int_equal(brim_thread_start(&other, "other", lease_800, &b), BRIM_OK);
     while (brim_budget_usage(b.budget, BRIM_ACCOUNT_DECODERS).n_refusals == 0)
         sched_yield();
-    brim_batcher_return_scratch(b.batcher, 800);
+    brim_batcher_drop(b.batcher, &slot);
     pthread_join(other, NULL);
+    brim_batcher_close(b.batcher);
+    close_bench(&b);
+}
+
+static void *lease_large(void *arg)
+{
+    bench *b = arg;
+    brim_slot slot;
+
+    for (int i = 0; i < 50; i++) {
+        assert_int_equal(brim_batcher_lease(b->batcher, 100, 100, 40000, &slot, NULL), BRIM_OK);
+        brim_batcher_drop(b->batcher, &slot);
+    }
+    return NULL;
+}
+
+/* A budget in which one decoder's scratch and tensor fit, and of two only one of the halves. */
+static void decoders_never_wait_for_each_others_scratch(void **state)
+{
+    bench b = open_bench(100 * 100 * 3 * sizeof(float) + 60000, 1, 4);
+    pthread_t threads[4];
+
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(brim_thread_start(&threads[i], "large", lease_large, &b), BRIM_OK);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    brim_batcher_close(b.batcher);
+    close_bench(&b);
+}
+
+static void a_picture_goes_alone_where_a_whole_batch_does_not_fit(void **state)
+{
+    bench b = open_bench(3 * SLOT_FLOATS * sizeof(float), 8, 1);
+
+    (void)state;
+    brim_slot slot = lease(&b, SIDE, SIDE);
+    assert_int_equal(slot.batch->capacity, 1);
+    fill(&b, &slot, 1);
+    brim_batch *batch = next(&b);
+    assert_int_equal(batch->n_filled, 1);
+    brim_batcher_give_back(b.batcher, batch);
     close_bench(&b);
 }
 
@@ -216,11 +260,15 @@ static void what_can_never_fit_is_refused_with_numbers(void **state)
     brim_slot slot;
 
     (void)state;
-    assert_int_equal(brim_batcher_take_scratch(b.batcher, 11 << 20, &err), BRIM_E_BUDGET);
-    assert_string_equal(err.message, "decoding needs 11 MiB, limit 10 MiB (--memory)");
-    assert_int_equal(brim_batcher_lease(b.batcher, 1000, 1000, &slot, &err), BRIM_E_BUDGET);
-    assert_string_equal(err.message, "the batch needs 46 MiB, limit 10 MiB (--memory)");
-    assert_int_equal(brim_batcher_lease(b.batcher, UINT32_MAX, UINT32_MAX, &slot, &err),
+    assert_int_equal(brim_batcher_lease(b.batcher, 1, 1, 11 << 20, &slot, &err), BRIM_E_BUDGET);
+    assert_string_equal(err.message,
+                        "the picture needs 12 MiB, limit 10 MiB, 10 of it free (--memory)");
+    assert_int_equal(brim_batcher_lease(b.batcher, 1000, 1000, 0, &slot, &err), BRIM_E_BUDGET);
+    assert_string_equal(err.message,
+                        "the picture needs 12 MiB, limit 10 MiB, 10 of it free (--memory)");
+    assert_int_equal(brim_batcher_reserve(b.batcher, BRIM_ACCOUNT_QUEUES, 11 << 20, &err),
+                     BRIM_E_BUDGET);
+    assert_int_equal(brim_batcher_lease(b.batcher, UINT32_MAX, UINT32_MAX, 0, &slot, &err),
                      BRIM_E_ARG);
     close_bench(&b);
 }
@@ -246,8 +294,7 @@ static void *decode_many(void *arg)
         if (number >= N_MANY) return NULL;
         brim_slot slot;
         uint32_t width = SIDE + (uint32_t)(rand_r(&seed) % 3);
-        if (brim_batcher_take_scratch(all->b.batcher, 1000, NULL) != BRIM_OK) abort();
-        if (brim_batcher_lease(all->b.batcher, SIDE, width, &slot, NULL) != BRIM_OK) abort();
+        if (brim_batcher_lease(all->b.batcher, SIDE, width, 1000, &slot, NULL) != BRIM_OK) abort();
         if (number % 7 == 0) { /* a picture that fails */
             brim_batcher_drop(all->b.batcher, &slot);
             atomic_fetch_add(&all->seen[number], 1);
@@ -256,7 +303,6 @@ static void *decode_many(void *arg)
                 slot.pixels[i] = (float)number;
             brim_batcher_fill(all->b.batcher, &slot, &MANY[number]);
         }
-        brim_batcher_return_scratch(all->b.batcher, 1000);
     }
 }
 
@@ -308,6 +354,8 @@ int main(void)
         cmocka_unit_test(a_batch_of_nothing_is_no_batch),
         cmocka_unit_test(short_memory_sends_the_oldest_open_batch),
         cmocka_unit_test(scratch_waits_for_what_others_give_back),
+        cmocka_unit_test(decoders_never_wait_for_each_others_scratch),
+        cmocka_unit_test(a_picture_goes_alone_where_a_whole_batch_does_not_fit),
         cmocka_unit_test(what_can_never_fit_is_refused_with_numbers),
         cmocka_unit_test(every_item_comes_out_once_with_its_own_pixels),
     };

@@ -119,7 +119,8 @@ static void names_what_is_missing(void **state)
 {
     scratch *dir = *state;
 
-    assert_fails(dir, "nowhere", NULL, BRIM_E_IO, "nowhere: no such folder (nothing is fetched from a hub)");
+    assert_fails(dir, "nowhere", NULL, BRIM_E_IO,
+                 "nowhere: no such folder (nothing is fetched from a hub)");
     assert_fails(dir, "nowhere.onnx", NULL, BRIM_E_IO, "nowhere.onnx: no such file");
     scratch_touch(dir, "photo.jpg");
     assert_fails(dir, "photo.jpg", NULL, BRIM_E_ARG, "a model is a folder or a .onnx file");

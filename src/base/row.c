@@ -1,5 +1,5 @@
 /* row.c - a row in one block of memory. */
-#include "source/source.h"
+#include "base/row.h"
 
 #include "base/size.h"
 #include "base/text.h"

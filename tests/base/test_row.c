@@ -1,5 +1,5 @@
-/* Tests of src/source/row.c. */
-#include "source/source.h"
+/* Tests of src/base/row.c. */
+#include "base/row.h"
 #include "support/cmocka_all.h"
 #include "support/failing_alloc.h"
 
@@ -76,5 +76,5 @@ int main(void)
         cmocka_unit_test(empty_texts_are_texts),
         cmocka_unit_test(a_refusal_of_memory_is_passed_on_as_it_is),
     };
-    return cmocka_run_group_tests_name("source/row", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("base/row", tests, NULL, NULL);
 }

@@ -186,26 +186,26 @@ static brim_status tensor_size(uint32_t height, uint32_t width, size_t n, size_t
     return status == BRIM_OK ? brim_mul_bytes(slot_bytes, n, tensor_bytes) : status;
 }
 
-static brim_status make_batch(brim_batcher *self, uint32_t height, uint32_t width, size_t n,
-                              brim_batch **out)
+/* NULL with the reason in *why. */
+static brim_batch *make_batch(brim_batcher *self, uint32_t height, uint32_t width, size_t n,
+                              brim_status *why)
 {
     size_t slot_floats, tensor_bytes, items_bytes, block_bytes;
     void *tensor = NULL;
-    brim_status status;
 
-    *out = NULL;
+    *why = BRIM_E_ARG;
     if (tensor_size(height, width, n, &slot_floats, &tensor_bytes) != BRIM_OK ||
         brim_mul_bytes(n, sizeof(brim_item *) + sizeof(uint32_t), &items_bytes) != BRIM_OK ||
         brim_add_bytes(items_bytes, sizeof(brim_batch), &block_bytes) != BRIM_OK)
-        return BRIM_E_ARG;
+        return NULL;
 
-    brim_batch *batch = brim_alloc_zeroed(self->tensors, block_bytes, &status);
-    if (!batch) return status;
+    brim_batch *batch = brim_alloc_zeroed(self->tensors, block_bytes, why);
+    if (!batch) return NULL;
     batch->block_bytes = block_bytes;
-    status = self->tensors->alloc(self->tensors->ctx, tensor_bytes, 0, &tensor);
-    if (status != BRIM_OK) {
+    *why = self->tensors->alloc(self->tensors->ctx, tensor_bytes, 0, &tensor);
+    if (*why != BRIM_OK) {
         brim_alloc_release(self->tensors, batch, block_bytes);
-        return status;
+        return NULL;
     }
     batch->tensor = tensor;
     batch->tensor_bytes = tensor_bytes;
@@ -215,21 +215,19 @@ static brim_status make_batch(brim_batcher *self, uint32_t height, uint32_t widt
     batch->height = height;
     batch->width = width;
     batch->slot_floats = slot_floats;
-    *out = batch;
-    return BRIM_OK;
+    return batch;
 }
 
-/* An empty batch of this shape: a kept one, or a new one. */
-static brim_status take_batch(brim_batcher *self, uint32_t height, uint32_t width, size_t n,
-                              brim_batch **out)
+/* An empty batch of this shape: a kept one, or a new one; NULL with the reason in *why. */
+static brim_batch *take_batch(brim_batcher *self, uint32_t height, uint32_t width, size_t n,
+                              brim_status *why)
 {
     for (brim_batch *batch = self->kept; batch; batch = batch->next) {
         if (batch->height != height || batch->width != width || batch->capacity != n) continue;
         unlink_from(&self->kept, batch);
-        *out = batch;
-        return BRIM_OK;
+        return batch;
     }
-    return make_batch(self, height, width, n, out);
+    return make_batch(self, height, width, n, why);
 }
 
 static brim_batch *find_open(const brim_batcher *self, uint32_t height, uint32_t width)
@@ -249,34 +247,37 @@ static bool may_open_another(const brim_batcher *self)
     return self->n_alive < MAX_ALIVE + for_decoders;
 }
 
-/* An open batch of this shape with a free slot, made if need be (of n slots). */
-static brim_status get_open(brim_batcher *self, uint32_t height, uint32_t width, size_t n,
-                            brim_batch **out)
+/* An open batch of this shape with a free slot, made if need be (of n slots); NULL as above. */
+static brim_batch *get_open(brim_batcher *self, uint32_t height, uint32_t width, size_t n,
+                            brim_status *why)
 {
-    *out = find_open(self, height, width);
-    if (*out) return BRIM_OK;
-    brim_status status = take_batch(self, height, width, n, out);
-    if (status != BRIM_OK) return status;
-    reset_batch(*out);
-    append(&self->open, *out);
+    brim_batch *batch = find_open(self, height, width);
+
+    if (batch) return batch;
+    batch = take_batch(self, height, width, n, why);
+    if (!batch) return NULL;
+    reset_batch(batch);
+    append(&self->open, batch);
     self->n_alive++;
-    return BRIM_OK;
+    return batch;
 }
 
 /* Scratch and slot, or neither. */
 static brim_status try_lease(brim_batcher *self, uint32_t height, uint32_t width, size_t n,
                              brim_slot *slot)
 {
-    brim_status status =
-        brim_budget_reserve(self->budget, BRIM_ACCOUNT_DECODERS, slot->scratch_bytes);
+    size_t scratch = slot->scratch_bytes;
+
+    brim_status status = brim_budget_reserve(self->budget, BRIM_ACCOUNT_DECODERS, scratch);
     if (status != BRIM_OK) return status;
-    status = get_open(self, height, width, n, &slot->batch);
-    if (status != BRIM_OK) {
-        brim_budget_give_back(self->budget, BRIM_ACCOUNT_DECODERS, slot->scratch_bytes);
+    brim_batch *batch = get_open(self, height, width, n, &status);
+    if (!batch) {
+        brim_budget_give_back(self->budget, BRIM_ACCOUNT_DECODERS, scratch);
         return status;
     }
-    slot->index = slot->batch->free_slots[--slot->batch->n_free];
-    slot->pixels = slot->batch->tensor + slot->index * slot->batch->slot_floats;
+    slot->batch = batch;
+    slot->index = batch->free_slots[--batch->n_free];
+    slot->pixels = batch->tensor + slot->index * batch->slot_floats;
     self->n_working++;
     return BRIM_OK;
 }

@@ -22,7 +22,8 @@ enum {
     WATCH_MS = 25,
 };
 
-static const size_t POOL_BYTES = 16u << 20; /* files read ahead; at most 1/8 of the limit */
+/* Room for files, of which a decoder holds one and finds the next; at most 1/8 of the limit. */
+static const size_t POOL_BYTES_PER_DECODER = 16u << 20;
 
 static void fetch_failed(void *ctx, brim_item *item)
 {
@@ -34,11 +35,12 @@ static void fetch_gave_up(void *ctx, const brim_error *err)
     brim_stages_give_up(ctx, err);
 }
 
-static size_t pool_bytes(const brim_budget *budget)
+static size_t pool_bytes(const brim_pipeline_options *options)
 {
-    size_t share = brim_budget_limit_bytes(budget) / 8;
+    size_t share = brim_budget_limit_bytes(options->budget) / 8;
+    size_t wanted = options->n_decoders * POOL_BYTES_PER_DECODER;
 
-    return share < POOL_BYTES ? share : POOL_BYTES;
+    return share < wanted ? share : wanted;
 }
 
 /*
@@ -56,7 +58,7 @@ static brim_status open_stages(brim_stages *stages, const brim_pipeline_options 
 {
     const brim_alloc *heap = brim_heap();
     size_t n_items = ITEMS_PER_DECODER * options->n_decoders;
-    size_t pool = pool_bytes(options->budget);
+    size_t pool = pool_bytes(options);
     brim_batcher_options batching = {.budget = options->budget,
                                      .batch = options->batch,
                                      .batch_is_fixed = brim_session_fixed_batch(options->session),

@@ -50,7 +50,7 @@ static bool refill(list_source *self)
     while (!self->at_end && self->filled < sizeof(self->buffer) - 1) {
         if (!wait_for_bytes(self)) {
             self->at_end = true;
-            self->filled = 0; /* half a name is none */
+            self->first = self->filled = 0; /* half a name is none */
             return false;
         }
         ssize_t n =
@@ -101,8 +101,10 @@ static brim_status next_line(list_source *self, char **out, brim_error *err)
         }
         if (self->at_end) return BRIM_END;
         looked = have;
-        if (!refill(self) && !self->at_end)
+        if (refill(self)) continue;
+        if (!self->at_end)
             return refuse_line(self, "is longer than 65534 bytes (is it a list of names?)", err);
+        looked = 0;
     }
 }
 

@@ -1,4 +1,5 @@
 """Errors that a person can act on: one line that names the file or option, and the right exit code."""
+import json
 import os
 import pathlib
 import resource
@@ -292,3 +293,20 @@ def test_little_memory_gives_vectors_or_reasons_and_an_end(tmp_path, photos):
     run = embed(photos, "-o", store, "--memory", "32MiB")
     assert run.returncode in (0, 3)
     assert len(vectors(store)) + len(failures(store)) == 24
+
+
+def test_a_summary_that_cannot_be_written_is_told(tmp_path, photos):
+    with open("/dev/full", "w") as full:
+        run = subprocess.run([BRIMFUL, "embed", "-q", "-m", MODEL, photos, "-o", tmp_path / "x.db", "--json"],
+                             stdout=full, stderr=subprocess.PIPE, text=True)
+    assert run.returncode == 1 and "standard output" in run.stderr
+
+
+def test_a_batch_that_can_never_fit_is_told_at_the_start(tmp_path, photos):
+    one_line(embed(photos, "-o", tmp_path / "x.db", "--batch", 1000, "--memory", "64MiB"), 1, "a batch of 1000", "--memory")
+
+
+def test_memory_beyond_what_is_free_is_lowered_with_a_word(tmp_path, photos):
+    run = embed(photos, "-o", tmp_path / "x.db", "--memory", "900TiB", "--json")
+    assert run.returncode == 0 and "--memory is lowered to" in run.stderr
+    assert json.loads(run.stdout)["memory_limit_bytes"] < 2**49

@@ -1,5 +1,6 @@
 """What was done stays done, what failed is told, and no end of a process loses or doubles a row."""
 import os
+import pathlib
 import shutil
 import signal
 import sqlite3
@@ -101,6 +102,20 @@ def test_another_model_or_setting_is_another_set(tmp_path, photos):
     assert shown.returncode == 0 and shown.stdout.count("results   3 vectors") == 4
 
 
+def test_weights_in_a_file_of_their_own_are_part_of_the_model(tmp_path, photos):
+    store = tmp_path / "x.db"
+    model = pathlib.Path(shutil.copytree(SMALL_MODELS / "external", tmp_path / "m"))
+    assert embed(photos, "-o", store, "--limit", 3, model=model).returncode == 0
+    (model / "beside").write_text("no part of it")
+    assert "3 were done before" in embed(photos, "-o", store, model=model).stderr
+    (data,) = (model / "onnx").glob("*_data")
+    weights = bytearray(data.read_bytes())
+    weights[1] ^= 1
+    data.write_bytes(weights)
+    assert "done before" not in embed(photos, "-o", store, "--limit", 3, model=model).stderr
+    assert len(vectors(store, 2)) == 3
+
+
 def test_what_changes_no_result_is_the_same_set(tmp_path, photos):
     store = tmp_path / "x.db"
     assert embed(photos, "-o", store, "--limit", 5).returncode == 0
@@ -121,6 +136,21 @@ def test_ctrl_c_finishes_the_batch_and_commits(tmp_path, many):
     assert not list(tmp_path.glob("*.lock"))
     with sqlite3.connect(store) as db:
         assert db.execute("SELECT outcome FROM brim_runs").fetchall() == [("stopped",)]
+
+
+def test_ctrl_c_ends_a_run_whose_list_is_silent(tmp_path, photos):
+    store = tmp_path / "x.db"
+    run = subprocess.Popen([BRIMFUL, "embed", "-m", MODEL, "@-", "-o", store, "--batch", "1"], cwd=photos,
+                           stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    run.stdin.write("00.jpg\n01.p")  # half a name, and no more
+    run.stdin.flush()
+    wait_for(lambda: n_rows(store) == 1)
+    run.send_signal(signal.SIGINT)
+    run.wait(timeout=20)
+    run.stdin.close()
+    assert run.returncode == 130
+    assert list(vectors(store)) == ["00.jpg"] and not failures(store)
+    run.stderr.close()
 
 
 def test_a_second_ctrl_c_stops_at_once(tmp_path, many, hanging):

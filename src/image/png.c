@@ -300,7 +300,12 @@ static brim_status png_open(const brim_alloc *mem, const uint8_t *data, size_t b
     self->err = err;
     self->library = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, self, on_error, on_warning,
                                              self, on_alloc, on_release);
-    status = self->library ? png_start(self, err) : self->status;
+    if (self->library)
+        status = png_start(self, err);
+    else if (self->status != BRIM_OK)
+        status = self->status;
+    else /* not for want of memory: on_alloc would have said so */
+        status = brim_fail(err, BRIM_E_UNSUPPORTED, "PNG: another libpng than this was built with");
     if (status != BRIM_OK) {
         png_close((brim_decoder *)self);
         return status;

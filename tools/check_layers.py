@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails on an #include that points up or sideways: check_layers.py LAYERS [ROOT]
+"""Fails on an #include of a module that was not declared to lie below: check_layers.py LAYERS [ROOT]
 
 LAYERS is what CMake writes from the modules' declarations, a line `module: module it may include ...` each. The rules:
   src/M/ includes "M/...", "D/..." of a declared D, and "brimful/..."; nothing else in quotes, never cli/

@@ -116,6 +116,17 @@ char *brim_key_write(const char *name, char *out)
     return out;
 }
 
+bool brim_folder_of(const char *path, char *out, size_t capacity)
+{
+    const char *slash = strrchr(path, '/');
+    size_t length = !slash || slash == path ? 1 : (size_t)(slash - path);
+
+    if (length >= capacity) return false;
+    memcpy(out, slash ? path : ".", length);
+    out[length] = '\0';
+    return true;
+}
+
 bool brim_ends_with(const char *text, const char *suffix)
 {
     size_t length = strlen(text), n = strlen(suffix);

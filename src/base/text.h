@@ -1,4 +1,4 @@
-/* text.h - UTF-8, and names of files as keys. */
+/* text.h - UTF-8, names of files as keys, and parts of names. */
 #ifndef BRIM_BASE_TEXT_H
 #define BRIM_BASE_TEXT_H
 
@@ -22,6 +22,12 @@ size_t brim_key_bytes(const char *name);
  * become \xNN, and a backslash that stands before an x becomes \x5c. Returns the end (the NUL).
  */
 char *brim_key_write(const char *name, char *out);
+
+/*
+ * The folder that a path lies in: "a/b" is in "a", "/a" in "/", "a" in ".". False where capacity is
+ * short.
+ */
+bool brim_folder_of(const char *path, char *out, size_t capacity);
 
 bool brim_ends_with(const char *text, const char *suffix);
 

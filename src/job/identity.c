@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/text.h"
 
 static brim_status hash_file(brim_store *store, const char *path, char out[BRIM_HASH_BYTES],
                              brim_error *err)
@@ -96,13 +97,9 @@ static brim_status sum_data_files(brim_store *store, const char *onnx, uint64_t 
 {
     char folder[PATH_MAX];
     struct stat info;
-    const char *slash = strrchr(onnx, '/');
-    size_t length = !slash || slash == onnx ? 1 : (size_t)(slash - onnx);
 
-    if (length >= sizeof(folder))
+    if (!brim_folder_of(onnx, folder, sizeof(folder)))
         return brim_fail(err, BRIM_E_ARG, "%s: the path is too long", onnx);
-    memcpy(folder, slash ? onnx : ".", length);
-    folder[length] = '\0';
     int fd = open(onnx, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &info) != 0) {
         brim_status status = brim_fail(err, BRIM_E_IO, "%s: %s", onnx, strerror(errno));

@@ -37,14 +37,10 @@ static brim_status resolve(const char *path, char out[PATH_MAX], brim_error *err
 static brim_status resolve_parent(const char *path, char out[PATH_MAX], brim_error *err)
 {
     char parent[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    size_t length = !slash ? 0 : slash == path ? 1 : (size_t)(slash - path);
 
-    if (length >= sizeof(parent))
+    if (!brim_folder_of(path, parent, sizeof(parent)))
         return brim_fail(err, BRIM_E_ARG, "%s: the path is too long", path);
-    memcpy(parent, path, length);
-    parent[length] = '\0';
-    return resolve(length > 0 ? parent : ".", out, err);
+    return resolve(parent, out, err);
 }
 
 /* Where keys begin in an absolute path below the root. NULL where it is not below. */

@@ -14,9 +14,10 @@
 #include "source/names.h"
 #include "source/source.h"
 
-enum { STOP_CHECK_MS = 100 };
-
-enum { BUFFER_BYTES = 1 << 16 }; /* a line and its end; one byte is kept for a NUL */
+enum {
+    STOP_CHECK_MS = 100,
+    BUFFER_BYTES = 1 << 16, /* a line and its end; one byte is kept for a NUL */
+};
 
 typedef struct list_source {
     brim_source base; /* first: a brim_source pointer is a pointer to us */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/text.h"
 
 enum { LOCK_WAIT_MS = 30000 };
 
@@ -49,19 +50,15 @@ static brim_status make_absolute(const char *path, char absolute[PATH_MAX], brim
     char folder[PATH_MAX];
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
-    size_t length = !slash ? 0 : slash == path ? 1 : (size_t)(slash - path);
 
     if (*name == '\0')
         return brim_fail(err, BRIM_E_ARG, "%s: a store is a file, give its name", path);
     if (realpath(path, absolute)) return BRIM_OK;
-    if (length >= sizeof(folder))
+    if (!brim_folder_of(path, folder, sizeof(folder)))
         return brim_fail(err, BRIM_E_ARG, "%s: the path is too long", path);
-    memcpy(folder, path, length);
-    folder[length] = '\0';
-    if (!realpath(length > 0 ? folder : ".", absolute))
-        return brim_fail(err, BRIM_E_IO, "%s: %s: %s", path, length > 0 ? folder : ".",
-                         strerror(errno));
-    length = strlen(absolute);
+    if (!realpath(folder, absolute))
+        return brim_fail(err, BRIM_E_IO, "%s: %s: %s", path, folder, strerror(errno));
+    size_t length = strlen(absolute);
     int n = snprintf(absolute + length, PATH_MAX - length, "%s%s",
                      length > 0 && absolute[length - 1] == '/' ? "" : "/", name);
     if (n < 0 || (size_t)n >= PATH_MAX - length)

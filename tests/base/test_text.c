@@ -82,6 +82,32 @@ static void shows_no_character_that_moves_or_hides(void **state)
     assert_string_equal(out, "");
 }
 
+static void knows_the_folder_of_a_path(void **state)
+{
+    static const char *const CASES[][2] = {{"a/b", "a"},   {"/a/b", "/a"}, {"/a", "/"},
+                                           {"a", "."},     {"./a", "."},   {"a/", "a"},
+                                           {"../a", ".."}, {"", "."},      {"a//b", "a/"}};
+    char out[8];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+        assert_true(brim_folder_of(CASES[i][0], out, sizeof(out)));
+        assert_string_equal(out, CASES[i][1]);
+    }
+    assert_true(brim_folder_of("1234567/x", out, sizeof(out)));
+    assert_false(brim_folder_of("12345678/x", out, sizeof(out)));
+}
+
+static void knows_the_end_of_a_text(void **state)
+{
+    (void)state;
+    assert_true(brim_ends_with("a.onnx", ".onnx"));
+    assert_true(brim_ends_with(".onnx", ".onnx"));
+    assert_true(brim_ends_with("a", ""));
+    assert_false(brim_ends_with("onnx", ".onnx"));
+    assert_false(brim_ends_with("a.onnx_data", ".onnx"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -89,6 +115,8 @@ int main(void)
         cmocka_unit_test(no_two_names_share_a_key),
         cmocka_unit_test(decodes_utf8_as_the_standard_has_it),
         cmocka_unit_test(shows_no_character_that_moves_or_hides),
+        cmocka_unit_test(knows_the_folder_of_a_path),
+        cmocka_unit_test(knows_the_end_of_a_text),
     };
     return cmocka_run_group_tests_name("base/text", tests, NULL, NULL);
 }

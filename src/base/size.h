@@ -23,4 +23,10 @@ static inline brim_status brim_add_bytes(size_t a, size_t b, size_t *out)
     return BRIM_E_ARG;
 }
 
+/* For words: in MiB, rounded up. */
+static inline size_t brim_mib_up(size_t bytes)
+{
+    return (bytes >> 20) + ((bytes & ((1u << 20) - 1)) != 0);
+}
+
 #endif /* BRIM_BASE_SIZE_H */

@@ -20,6 +20,7 @@
 #include "base/fail.h"
 #include "base/size.h"
 #include "session/half.h"
+#include "session/onnx_memory.h"
 #include "session/onnx_ports.h"
 #include "session/onnx_runtime.h"
 
@@ -30,9 +31,11 @@ enum { BATCH = 0, HEIGHT = 2, WIDTH = 3, N_IMAGE_DIMS = 4, N_CHANNELS = 3 };
 typedef struct onnx_session {
     brim_session base; /* first: a brim_session pointer is a pointer to us */
     const brim_alloc *mem;
+    const brim_alloc *tensors; /* of batches in another format */
     brim_log log;
-    char *path;        /* for words */
-    const OrtApi *api; /* NULL: the runtime is not held */
+    char *path;          /* for words */
+    brim_budget *budget; /* NULL: none, or not yet added to the runtime's */
+    const OrtApi *api;   /* NULL: the runtime is not held */
     OrtSession *session;
     OrtMemoryInfo *host;
     brim_onnx_ports inputs;
@@ -137,6 +140,7 @@ static OrtStatus *set_options(const onnx_session *self, OrtSessionOptions *optio
     if (!failure) failure = api->SetSessionGraphOptimizationLevel(options, ORT_ENABLE_ALL);
     /* One remembered plan a shape costs a fifth more at the peak, and no run is quicker with it. */
     if (!failure) failure = api->DisableMemPattern(options);
+    if (!failure) failure = api->AddSessionConfigEntry(options, "session.use_env_allocators", "1");
     /* Decoding wants the cores that waiting threads would burn. */
     if (!failure)
         failure = api->AddSessionConfigEntry(options, "session.intra_op.allow_spinning", "0");
@@ -155,7 +159,9 @@ static OrtStatus *create_session(onnx_session *self, const OrtEnv *env,
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
+    brim_onnx_memory_enter(self->budget);
     OrtStatus *failure = self->api->CreateSession(env, self->path, options, &self->session);
+    brim_onnx_memory_leave();
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return failure;
 }
@@ -187,7 +193,7 @@ static void onnx_session_give_back(brim_session *base)
 {
     onnx_session *self = (onnx_session *)base;
 
-    brim_alloc_release(self->mem, self->wide, self->wide_bytes);
+    brim_alloc_release(self->tensors, self->wide, self->wide_bytes);
     self->wide = NULL;
     self->wide_bytes = 0;
     if (self->result) self->api->ReleaseValue(self->result);
@@ -204,6 +210,7 @@ static void onnx_session_close(brim_session *base)
     brim_onnx_ports_fini(&self->outputs);
     if (self->session) self->api->ReleaseSession(self->session);
     if (self->host) self->api->ReleaseMemoryInfo(self->host);
+    if (self->budget) brim_onnx_memory_remove(self->budget);
     if (self->api) brim_onnx_runtime_release();
     if (self->path) brim_alloc_release(self->mem, self->path, strlen(self->path) + 1);
     brim_alloc_release(self->mem, self, sizeof(*self));
@@ -241,7 +248,7 @@ static brim_status count_pixels(size_t n, uint32_t height, uint32_t width, size_
 }
 
 static OrtStatus *run_model(onnx_session *self, void *pixels, size_t bytes,
-                            const int64_t shape[N_IMAGE_DIMS])
+                            const int64_t shape[N_IMAGE_DIMS], brim_onnx_call *call)
 {
     const OrtApi *api = self->api;
     const char *input_name = self->base.image.name;
@@ -254,10 +261,24 @@ static OrtStatus *run_model(onnx_session *self, void *pixels, size_t bytes,
     OrtStatus *failure = api->CreateTensorWithDataAsOrtValue(self->host, pixels, bytes, shape,
                                                              N_IMAGE_DIMS, type, &input);
     if (failure) return failure;
+    brim_onnx_memory_enter(self->budget);
     failure = api->Run(self->session, NULL, &input_name, (const OrtValue *const *)&input, 1,
                        &output_name, 1, &self->result);
+    *call = brim_onnx_memory_leave();
+    self->base.run_peak_bytes = call->peak_bytes;
     api->ReleaseValue(input);
     return failure;
+}
+
+/* Also where the system refused: a smaller batch may be what it can still give. */
+static brim_status fail_for_memory(const onnx_session *self, const brim_onnx_call *call,
+                                   brim_error *err)
+{
+    if (!self->budget || call->refusal == BRIM_E_NOMEM)
+        return brim_fail(err, BRIM_E_BUDGET, "the model needs %zu MiB more than the system gives",
+                         brim_mib_up(call->asked_bytes));
+    return brim_fail(err, BRIM_E_BUDGET, "the model needs %zu MiB, limit %zu MiB (--memory)",
+                     brim_mib_up(call->needed_bytes), brim_budget_limit_bytes(self->budget) >> 20);
 }
 
 /* For a model of float16 the pixels are narrowed into a tensor of our own, for this run only. */
@@ -265,22 +286,27 @@ static brim_status run_pixels(onnx_session *self, const float *pixels, size_t n,
                               uint32_t width, brim_error *err)
 {
     const int64_t shape[N_IMAGE_DIMS] = {(int64_t)n, N_CHANNELS, height, width};
+    brim_onnx_call call = {0};
     size_t n_floats, bytes;
     OrtStatus *failure;
 
     if (count_pixels(n, height, width, &n_floats, &bytes) != BRIM_OK || n > INT64_MAX)
         return brim_fail(err, BRIM_E_ARG, "%s: too many pixels", self->path);
     if (self->base.image.dtype == BRIM_F32) {
-        failure = run_model(self, (void *)pixels, bytes, shape);
+        failure = run_model(self, (void *)pixels, bytes, shape, &call);
     } else {
         size_t half_bytes = n_floats * sizeof(uint16_t);
         void *halves = NULL;
-        brim_status status = self->mem->alloc(self->mem->ctx, half_bytes, 0, &halves);
+        brim_status status = self->tensors->alloc(self->tensors->ctx, half_bytes, 0, &halves);
         if (status != BRIM_OK)
             return brim_fail(err, status, "model: no memory for %zu bytes", half_bytes);
         brim_half_from_float(halves, pixels, n_floats);
-        failure = run_model(self, halves, half_bytes, shape);
-        brim_alloc_release(self->mem, halves, half_bytes);
+        failure = run_model(self, halves, half_bytes, shape, &call);
+        brim_alloc_release(self->tensors, halves, half_bytes);
+    }
+    if (failure && call.refusal != BRIM_OK) {
+        self->api->ReleaseStatus(failure);
+        return fail_for_memory(self, &call, err);
     }
     return brim_onnx_runtime_fail(self->api, failure, BRIM_E_RUNTIME, self->path, err);
 }
@@ -313,7 +339,7 @@ static brim_status widen_result(onnx_session *self, size_t n_values, brim_output
     void *wide = NULL;
 
     if (n_values == 0) return BRIM_OK;
-    brim_status status = self->mem->alloc(self->mem->ctx, bytes, 0, &wide);
+    brim_status status = self->tensors->alloc(self->tensors->ctx, bytes, 0, &wide);
     if (status != BRIM_OK) return brim_fail(err, status, "model: no memory for %zu bytes", bytes);
     self->wide = wide;
     self->wide_bytes = bytes;
@@ -401,7 +427,7 @@ brim_status brim_session_open_onnx(const brim_alloc *mem, const brim_onnx_option
     onnx_session *self = brim_alloc_zeroed(mem, sizeof(*self), &status);
     if (!self) return brim_fail(err, status, "model: no memory for %zu bytes", sizeof(*self));
     self->base.ops = &ONNX_SESSION_OPS;
-    self->mem = mem;
+    self->mem = self->tensors = mem;
     if (options->log) self->log = *options->log;
 
     self->path = brim_alloc_zeroed(mem, path_bytes, &status);
@@ -413,6 +439,15 @@ brim_status brim_session_open_onnx(const brim_alloc *mem, const brim_onnx_option
     status = brim_onnx_runtime_acquire(&api, &env, err);
     if (status != BRIM_OK) goto fail;
     self->api = api;
+    if (options->budget) {
+        status = brim_onnx_memory_add(options->budget);
+        if (status != BRIM_OK) {
+            status = brim_fail(err, status, "model: too many jobs in one process");
+            goto fail;
+        }
+        self->budget = options->budget;
+        self->tensors = brim_budget_alloc(self->budget, BRIM_ACCOUNT_TENSORS);
+    }
     status = load(self, env, options->n_threads, err);
     if (status != BRIM_OK) goto fail;
     status = inspect(self, options->layer, err);

@@ -9,6 +9,7 @@ typedef struct brim_onnx_options {
     uint32_t n_threads;  /* for one run, at least 1 */
     const char *layer;   /* output wanted; NULL = the first of image_embeds, embedding,
                             pooler_output, last_hidden_state that the model has */
+    brim_budget *budget; /* with an arena: runs take their memory from it. NULL: from the heap */
     const brim_log *log; /* the runtime's own warnings go here as details, for the session's life */
 } brim_onnx_options;
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "session/onnx_memory.h"
 
 static struct {
     pthread_mutex_t lock; /* guards all below */
@@ -33,6 +34,14 @@ static void forbid_telemetry(void)
     setenv("ORT_DISABLE_TELEMETRY", "1", 0);
 }
 
+/* The allocator is unregistered after its last user is gone. */
+static void end_environment(const OrtApi *api)
+{
+    api->ReleaseEnv(RUNTIME.env);
+    RUNTIME.env = NULL;
+    brim_onnx_memory_unregister(api);
+}
+
 /* Called with the lock held. */
 static brim_status make_environment(brim_error *err)
 {
@@ -48,7 +57,11 @@ static brim_status make_environment(brim_error *err)
                                                         "brimful", &RUNTIME.env);
     if (failure) return brim_onnx_runtime_fail(api, failure, BRIM_E_RUNTIME, "ONNX Runtime", err);
     api->ReleaseStatus(api->DisableTelemetryEvents(RUNTIME.env));
-    /* The paged arena registers its allocator here, once for all sessions. */
+    failure = brim_onnx_memory_register(api, RUNTIME.env);
+    if (failure) {
+        end_environment(api);
+        return brim_onnx_runtime_fail(api, failure, BRIM_E_RUNTIME, "ONNX Runtime", err);
+    }
     RUNTIME.api = api;
     return BRIM_OK;
 }
@@ -70,8 +83,7 @@ void brim_onnx_runtime_release(void)
 {
     pthread_mutex_lock(&RUNTIME.lock);
     if (--RUNTIME.n_users == 0) {
-        RUNTIME.api->ReleaseEnv(RUNTIME.env);
-        RUNTIME.env = NULL;
+        end_environment(RUNTIME.api);
         RUNTIME.api = NULL;
     }
     pthread_mutex_unlock(&RUNTIME.lock);

@@ -50,7 +50,8 @@ struct brim_session {
     brim_port image;         /* the one image input: (batch, 3, height, width) */
     const brim_port *layers; /* the outputs, in the model's order */
     size_t n_layers;
-    size_t layer; /* index of the output that run() fetches, set before the first run */
+    size_t run_peak_bytes; /* most that the last run held at once, where it is known */
+    size_t layer;          /* index of the output that run() fetches, set before the first run */
 };
 
 /* Batch size the model insists on, or 0 where it takes any. */

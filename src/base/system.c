@@ -4,10 +4,12 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { PATH_BYTES = 4096, TEXT_BYTES = 16384 };
@@ -206,6 +208,19 @@ uint32_t brim_system_n_cpus(const char *root)
     return quota < cpus ? quota : cpus;
 }
 
+/* The second number of statm, in pages. */
+size_t brim_system_resident_bytes(void)
+{
+    char text[128];
+    uint64_t n_pages = 0;
+    long page_bytes = sysconf(_SC_PAGESIZE);
+
+    if (page_bytes <= 0 || !brim_system_read("", "/proc/self/statm", text, sizeof(text))) return 0;
+    const char *blank = strchr(text, ' ');
+    if (!blank || !parse_number(blank, &n_pages)) return 0;
+    return (size_t)n_pages * (size_t)page_bytes;
+}
+
 size_t brim_system_peak_resident_bytes(void)
 {
     char text[TEXT_BYTES];
@@ -214,4 +229,23 @@ size_t brim_system_peak_resident_bytes(void)
     if (!brim_system_read("", "/proc/self/status", text, sizeof(text))) return 0;
     if (!brim_system_find_number(text, "VmHWM:", &kib)) return 0;
     return (size_t)kib * 1024;
+}
+
+uint64_t brim_system_free_address_space(const char *root)
+{
+    struct rlimit limit;
+    char text[TEXT_BYTES];
+    uint64_t kib = 0;
+
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return UINT64_MAX;
+    if (brim_system_read(root, "/proc/self/status", text, sizeof(text)))
+        brim_system_find_number(text, "VmSize:", &kib);
+    return limit.rlim_cur / 1024 > kib ? limit.rlim_cur - kib * 1024 : 0;
+}
+
+void brim_system_trim_heap(void)
+{
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
 }

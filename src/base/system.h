@@ -37,7 +37,16 @@ bool brim_system_cgroup_parent(char *folder, bool is_v2);
 /* CPUs we may use: the affinity mask and the control group's quota, the lesser; at least 1. */
 uint32_t brim_system_n_cpus(const char *root);
 
+/* Resident size of this process now; 0 where unknown. Reads one small file. */
+size_t brim_system_resident_bytes(void);
+
 /* Highest resident size of this process so far (VmHWM); 0 where unknown. */
 size_t brim_system_peak_resident_bytes(void);
+
+/* What RLIMIT_AS leaves of our address space; UINT64_MAX without a limit. */
+uint64_t brim_system_free_address_space(const char *root);
+
+/* Gives back to the system what the C heap keeps of blocks that were freed. Milliseconds. */
+void brim_system_trim_heap(void);
 
 #endif /* BRIM_BASE_SYSTEM_H */

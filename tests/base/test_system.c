@@ -92,6 +92,39 @@ static void knows_our_own_peak(void **state)
     assert_true(brim_system_peak_resident_bytes() > 100000);
 }
 
+static void knows_what_is_resident_now(void **state)
+{
+    const size_t much = 64u << 20;
+
+    (void)state;
+    size_t before = brim_system_resident_bytes();
+    assert_true(before > 100000);
+    char *p = malloc(much);
+    assert_non_null(p);
+    memset(p, 7, much);
+    size_t with = brim_system_resident_bytes();
+    free(p);
+    assert_true(with >= before + much && with < before + 2 * much);
+    assert_true(with <= brim_system_peak_resident_bytes() + (1u << 20));
+}
+
+/* Small blocks stay in the heap when they are freed, below one that is in use. */
+static void what_the_heap_keeps_can_be_given_back(void **state)
+{
+    enum { N = 4096, BLOCK = 8 << 10 };
+    static void *blocks[N + 1];
+
+    (void)state;
+    for (int i = 0; i <= N; i++)
+        memset(blocks[i] = malloc(BLOCK), 7, BLOCK);
+    for (int i = 0; i < N; i++)
+        free(blocks[i]);
+    size_t kept = brim_system_resident_bytes();
+    brim_system_trim_heap();
+    assert_true(brim_system_resident_bytes() + N * BLOCK * 9 / 10 < kept);
+    free(blocks[N]);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, temp_dir_setup, temp_dir_teardown)
@@ -101,6 +134,11 @@ int main(void)
         TEST(a_quota_lowers_the_number_of_cpus),
         TEST(the_affinity_mask_is_obeyed),
         TEST(knows_our_own_peak),
+        TEST(knows_what_is_resident_now),
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+        TEST(what_the_heap_keeps_can_be_given_back),
+#endif
     };
+    (void)what_the_heap_keeps_can_be_given_back; /* of other heaps nothing is known */
     return cmocka_run_group_tests_name("base/system", tests, NULL, NULL);
 }

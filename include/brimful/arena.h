@@ -29,7 +29,8 @@ typedef struct brim_arena_options {
     size_t struct_bytes;
     size_t limit_bytes; /* pages held, at most; needed */
     size_t max_bytes;   /* the highest limit that brim_arena_set_limit() may set; 0 = limit_bytes */
-    size_t page_bytes;  /* a power of two; 0 = 2 MiB, doubled until max_mappings suffices */
+    size_t page_bytes;  /* a power of two, 2 MiB or more on the host; 0 = 2 MiB, doubled until
+                            max_mappings suffices */
     size_t max_mappings; /* of the process; 0 = what the system says. A quarter of it is ours */
     brim_pages *pages;   /* taken over on success; NULL = the host's memory */
     const brim_alloc *memory; /* for its books, borrowed for its life; NULL = the C heap */

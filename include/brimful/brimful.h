@@ -2,6 +2,7 @@
 #ifndef BRIMFUL_H
 #define BRIMFUL_H
 
+#include "brimful/arena.h"
 #include "brimful/job.h"
 #include "brimful/log.h"
 #include "brimful/memory.h"

@@ -11,6 +11,7 @@
 #ifndef BRIMFUL_MEMORY_H
 #define BRIMFUL_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -55,7 +56,9 @@ typedef enum brim_account {
     BRIM_ACCOUNT_TENSORS,     /* batches waiting for the model */
     BRIM_ACCOUNT_DECODERS,    /* scratch of pictures being decoded */
     BRIM_ACCOUNT_QUEUES,      /* file bytes and rows between two stages */
+    BRIM_ACCOUNT_SPOOL,       /* buffers of what is kept on disk for a while */
     BRIM_ACCOUNT_RESULTS,     /* records waiting for the store */
+    BRIM_ACCOUNT_UNROUTED,    /* measured: libraries, weights, SQLite, stacks */
     BRIM_ACCOUNT_OTHER,       /* everything else that is ours */
     BRIM_N_ACCOUNTS,
 } brim_account;
@@ -65,11 +68,13 @@ BRIM_API const char *brim_account_name(brim_account account);
 
 typedef struct brim_account_usage {
     size_t live_bytes;
-    size_t peak_bytes;   /* highest live_bytes since the budget was made */
+    size_t peak_bytes; /* highest live_bytes since the start or the last reset */
+    size_t floor_bytes;
     uint64_t n_refusals; /* requests answered with BRIM_E_BUDGET */
 } brim_account_usage;
 
 typedef struct brim_budget brim_budget;
+typedef struct brim_arena brim_arena;
 
 /*
  * A budget of limit_bytes (0 = 80 % of brim_memory_free_bytes()). On success *out is the caller's,
@@ -77,28 +82,80 @@ typedef struct brim_budget brim_budget;
  */
 BRIM_API brim_status brim_budget_create(size_t limit_bytes, brim_budget **out, brim_error *err);
 
-/* Every byte must have been given back before. Accepts NULL. */
+/* Every byte must have been given back before. Ends its arena too. Accepts NULL. */
 BRIM_API void brim_budget_destroy(brim_budget *budget);
+
+/*
+ * From now on activations and tensors are blocks of this arena, which is the budget's then and
+ * whose limit follows what the other accounts leave; without one, all accounts are counted over the
+ * C heap. To be called before the first allocation, once.
+ */
+BRIM_API void brim_budget_set_arena(brim_budget *budget, brim_arena *arena);
+
+/* Borrowed; NULL where there is none. Its limit and its trimming are the budget's business. */
+BRIM_API brim_arena *brim_budget_arena(const brim_budget *budget);
 
 /* The allocator that charges this account; lives as long as the budget. */
 BRIM_API const brim_alloc *brim_budget_alloc(brim_budget *budget, brim_account account);
 
-/* Counts bytes without handing out memory: for what a library will take by itself. */
+/*
+ * Counts bytes without handing out memory: for what a library will take by itself. Idle pages of
+ * the arena are given back to the system first where they stand in the way.
+ */
 BRIM_API brim_status brim_budget_reserve(brim_budget *budget, brim_account account, size_t bytes);
 BRIM_API void brim_budget_give_back(brim_budget *budget, brim_account account, size_t bytes);
 
-BRIM_API size_t brim_budget_limit_bytes(const brim_budget *budget);
-BRIM_API size_t brim_budget_live_bytes(const brim_budget *budget);
-BRIM_API size_t brim_budget_peak_bytes(const brim_budget *budget);
-BRIM_API brim_account_usage brim_budget_usage(const brim_budget *budget, brim_account account);
+/*
+ * Bytes that only this account may have: what of them it does not hold is refused to the others.
+ * While floors are lifted none is heeded (for one picture that has all memory to itself); lifting
+ * counts, so it may be done by several.
+ */
+BRIM_API void brim_budget_set_floor(brim_budget *budget, brim_account account, size_t bytes);
+BRIM_API void brim_budget_lift_floors(brim_budget *budget);
+BRIM_API void brim_budget_restore_floors(brim_budget *budget);
 
 /*
- * Bytes this process could still take without pushing the machine or its control group into
+ * Compares what the system says is resident with the accounts: what lies beyond them, and a tenth
+ * more, is charged to BRIM_ACCOUNT_UNROUTED, which only ever grows. To be called once everything is
+ * loaded and now and then after: it reads one small file. BRIM_E_BUDGET: the limit is exceeded by
+ * it; everything is refused until enough is given back.
+ */
+BRIM_API brim_status brim_budget_measure(brim_budget *budget);
+
+/* Gives all idle pages of the arena back to the system; returns how many bytes that were. */
+BRIM_API size_t brim_budget_trim(brim_budget *budget);
+
+BRIM_API size_t brim_budget_limit_bytes(const brim_budget *budget);
+/* All accounts together; pages that lie idle are in no account. */
+BRIM_API size_t brim_budget_live_bytes(const brim_budget *budget);
+/* The most that brim_budget_live_bytes() was. */
+BRIM_API size_t brim_budget_peak_live_bytes(const brim_budget *budget);
+/*
+ * The most that was held at once, idle pages included; above the limit only where
+ * brim_budget_measure() said so.
+ */
+BRIM_API size_t brim_budget_peak_bytes(const brim_budget *budget);
+BRIM_API brim_account_usage brim_budget_usage(const brim_budget *budget, brim_account account);
+/* Peaks, also the arena's, start anew from what is now. */
+BRIM_API void brim_budget_reset_peak(brim_budget *budget);
+
+/*
+ * Bytes this process could hold in all without pushing the machine or its control group into
  * trouble: MemAvailable, the control group's limit (v1 and v2) less what it holds beyond
- * reclaimable page cache, and RLIMIT_AS, whichever is least. `root` is where /proc and /sys are
- * looked for, "" on a real machine. 0 where nothing can be found out.
+ * reclaimable page cache, and RLIMIT_AS, whichever is least, each with what we hold ourselves
+ * added, so that the figure does not shrink as we grow. `root` is where /proc and /sys are looked
+ * for, "" on a real machine. 0 where nothing can be found out.
  */
 BRIM_API size_t brim_memory_free_bytes(const char *root);
+
+/*
+ * Is memory short right now, for the machine or for a control group around us? So it is where less
+ * than a twentieth is left (but at least 64 MiB, at most a tenth: of small groups), or where
+ * somebody had to wait for memory during a tenth of the last 10 seconds (pressure stall information
+ * of the machine and of our group). Whoever keeps memory for later should give it back then. Reads
+ * a few small files.
+ */
+BRIM_API bool brim_memory_is_short(const char *root);
 
 #ifdef __cplusplus
 }

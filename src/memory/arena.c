@@ -183,6 +183,9 @@ static brim_status check_options(brim_arena_options *to, const brim_arena_option
     if (to->max_bytes < to->limit_bytes)
         return brim_fail(err, BRIM_E_ARG, "an arena's limit is above the highest it may be");
     size_t page = to->page_bytes;
+    if (page != 0 && page < BRIM_HOST_PAGE_BYTES && !to->pages)
+        return brim_fail(err, BRIM_E_ARG, "a page of the host has at least %d bytes",
+                         BRIM_HOST_PAGE_BYTES);
     if (page != 0 && ((page & (page - 1)) != 0 || page < BRIM_PAGE_UNITS * BRIM_SMALLEST_BLOCK))
         return brim_fail(err, BRIM_E_ARG, "a page of %zu bytes is no power of two from %d on", page,
                          BRIM_PAGE_UNITS * BRIM_SMALLEST_BLOCK);

@@ -15,14 +15,16 @@
 #include "brimful/arena.h"
 
 struct brim_pages_ops {
-    /* Address space for bytes, at a multiple of page_bytes, once; no pages in it yet. BRIM_E_NOMEM.
+    /* Address space for bytes, at a multiple of page_bytes (a power of two), once; no pages in it
+     * yet. BRIM_E_NOMEM.
      */
     brim_status (*reserve)(brim_pages *self, size_t bytes, size_t page_bytes, void **out);
     /* Pages appear in a range that has none; their content is undefined. BRIM_E_NOMEM. */
     brim_status (*fresh)(brim_pages *self, void *at, size_t bytes);
     /*
      * The pages of one range move to another of the same size, which has none and does not overlap
-     * it; their content is undefined after. BRIM_E_NOMEM: nothing was moved.
+     * it; their content is undefined after. BRIM_E_NOMEM: the pages are where they were, their
+     * content may be lost.
      */
     brim_status (*move)(brim_pages *self, void *from, void *to, size_t bytes);
     /* Pages go back to the system. BRIM_E_NOMEM: they stay. */
@@ -33,8 +35,8 @@ struct brim_pages_ops {
 
 struct brim_pages {
     const struct brim_pages_ops *ops;
-    bool faults_behind; /* reading where there is no page faults: blocks need their spare bytes
-                           inside their own pages */
+    bool faults_behind; /* known after reserve: reading where there is no page faults: blocks need
+                           their spare bytes inside their own pages */
 };
 
 /* The least that a host page may be, since huge pages are moved whole. */

@@ -273,7 +273,7 @@ void brim_small_init(brim_small *small, brim_windows *windows)
 {
     *small = (brim_small){.windows = windows,
                           .unit_bytes = windows->page_bytes / BRIM_PAGE_UNITS,
-                          .max_bytes = windows->page_bytes / 2};
+                          .max_bytes = windows->page_bytes - windows->page_bytes / 8};
 }
 
 brim_status brim_small_take(brim_small *small, size_t bytes, size_t spare, size_t align, void **out)

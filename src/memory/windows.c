@@ -100,18 +100,23 @@ static void take_out(brim_windows *self, uint32_t slot, uint32_t first, uint32_t
     if (window->n_used > 0) self->n_tail -= n;
 }
 
-/* A window with idle pages: tails of windows in use first, then what has been idle longest. */
-static uint32_t find_spare_pages(const brim_windows *self)
+/* Of a list, the oldest window that has n spare pages, else the one that has most; few moves do. */
+static uint32_t find_spare(const brim_windows *self, const brim_window_list *list, uint32_t n)
 {
-    uint32_t s = BRIM_NO_SLOT;
+    uint32_t most = BRIM_NO_SLOT;
 
-    if (self->n_tail > 0)
-        for (s = self->used.oldest; s != BRIM_NO_SLOT && self->at[s].n_spare == 0;)
-            s = self->at[s].newer;
-    if (s != BRIM_NO_SLOT) return s;
-    for (s = self->idle.oldest; s != BRIM_NO_SLOT && self->at[s].n_spare == 0;)
-        s = self->at[s].newer;
-    return s;
+    for (uint32_t s = list->oldest; s != BRIM_NO_SLOT; s = self->at[s].newer) {
+        uint32_t n_spare = self->at[s].n_spare;
+        if (n_spare >= n) return s;
+        if (n_spare > 0 && (most == BRIM_NO_SLOT || n_spare > self->at[most].n_spare)) most = s;
+    }
+    return most;
+}
+
+/* Where up to n pages are to come from: tails of windows in use, then what has idled longest. */
+static uint32_t find_spare_pages(const brim_windows *self, uint32_t n)
+{
+    return find_spare(self, self->n_tail > 0 ? &self->used : &self->idle, n);
 }
 
 static bool give_pages_back(brim_windows *self, uint32_t slot, uint32_t first, uint32_t n)
@@ -165,7 +170,7 @@ static brim_status move_in(brim_windows *self, uint32_t from, uint32_t to, uint3
 /* One step of filling: pages for (some of) the *n empty slots from `first` on. */
 static brim_status fill_some(brim_windows *self, uint32_t first, uint32_t *n)
 {
-    uint32_t from = find_spare_pages(self);
+    uint32_t from = find_spare_pages(self, *n);
 
     if (from != BRIM_NO_SLOT) return move_in(self, from, first, n);
     size_t room = self->limit_pages - self->n_held;
@@ -387,11 +392,8 @@ uint32_t brim_windows_slot_of(const brim_windows *windows, const void *p)
 /* Idle windows first, the longest idle one first; tails may be wanted by their windows soon. */
 static uint32_t find_dispensable_pages(const brim_windows *self)
 {
-    uint32_t s = self->idle.oldest;
-
-    while (s != BRIM_NO_SLOT && self->at[s].n_spare == 0)
-        s = self->at[s].newer;
-    return s != BRIM_NO_SLOT ? s : find_spare_pages(self);
+    return find_spare(self,
+                      self->n_held - self->n_in_use > self->n_tail ? &self->idle : &self->used, 1);
 }
 
 size_t brim_windows_trim(brim_windows *windows, size_t keep)

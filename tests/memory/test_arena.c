@@ -509,6 +509,9 @@ static void without_address_space_it_says_so(void **state)
     options.limit_bytes = 1;
     options.page_bytes = 3000000;
     assert_int_equal(brim_arena_create(&options, &arena, &err), BRIM_E_ARG);
+    options.page_bytes = TINY;
+    options.pages = NULL;
+    assert_int_equal(brim_arena_create(&options, &arena, &err), BRIM_E_ARG);
     fake.base.ops->destroy(&fake.base);
 }
 

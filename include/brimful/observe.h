@@ -25,6 +25,10 @@ typedef struct brim_progress {
     uint64_t n_skipped;        /* files that are no pictures by their name */
     uint64_t n_incomplete;     /* folders or lists that could not be read to their end */
     uint64_t n_batches;        /* runs of the model */
+    uint64_t n_refusals;       /* runs of the model that memory refused */
+    uint64_t n_splits;         /* batches cut in two for that */
+    uint64_t n_set_aside;      /* pictures run alone, with everything else drained */
+    uint64_t n_trims;          /* times that idle memory was given back to the system */
     double elapsed_s;          /* since the first row was asked for */
     double rows_per_s;         /* (n_done + n_failed) / elapsed_s */
     double left_s;             /* at this rate; below 0 = not known */

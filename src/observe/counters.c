@@ -16,6 +16,10 @@ brim_progress brim_counters_snapshot(const brim_counters *counters, uint64_t now
         .n_failed_earlier = read_count(&counters->n_failed_earlier),
         .n_repeats = read_count(&counters->n_repeats),
         .n_batches = read_count(&counters->n_batches),
+        .n_refusals = read_count(&counters->n_refusals),
+        .n_splits = read_count(&counters->n_splits),
+        .n_set_aside = read_count(&counters->n_set_aside),
+        .n_trims = read_count(&counters->n_trims),
         .left_s = -1.0,
     };
     uint64_t started = read_count(&counters->started_ns);

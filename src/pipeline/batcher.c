@@ -1,8 +1,8 @@
 /*
- * batcher.c - batches in one of three lists (open, ready, kept for reuse) under one lock.
+ * batcher.c - batches in one of three lists (open, ready, set aside) under one lock.
  *
  * What will be given back, and so is worth waiting for: what decoders at work hold, batches that
- * are ready or with the model, and open batches once they are closed.
+ * are ready or with the model, open batches once they are closed, and those set aside.
  */
 #include "pipeline/batcher.h"
 
@@ -15,22 +15,28 @@
 enum {
     AHEAD = 3,      /* batches of one shape: one with the model, one ready, one being filled */
     MAX_ALIVE = 24, /* over all shapes, beside those that the decoders need */
-    MAX_KEPT = 4,   /* empty tensors kept for reuse */
+    DECODER_FLOOR_SHARE = 8, /* of what is usable, at most */
+    RUNS_TO_GROW = 3,        /* that go well, before batches get larger again */
+    MOST_RUNS_TO_GROW = 48,  /* where growing was refused again and again */
 };
 
 static const size_t SCRATCH_PER_DECODER = 64u << 20; /* a progressive picture of 21 megapixels */
 
 struct brim_batcher {
     brim_budget *budget;
-    const brim_alloc *tensors;
-    size_t batch, n_decoders;
+    size_t wanted, n_decoders;
     bool batch_is_fixed;
 
     brim_monitor monitor; /* guards all below */
-    brim_batch *open, *ready, *kept;
-    size_t n_alive;   /* open, ready and with the model */
+    brim_batch *open, *ready, *aside;
+    size_t n_alive;   /* open, ready, set aside and with the model */
     size_t n_running; /* ready and with the model */
     size_t n_working; /* slots that are leased */
+    size_t batch;     /* pictures in a new batch: wanted, or fewer after a refusal */
+    size_t n_good;    /* runs that went well since then, of the n_to_grow for a larger batch */
+    size_t n_to_grow;
+    size_t grown_to; /* a larger batch that has not run yet; 0 = none */
+    bool alone;      /* what was set aside is with the model */
     bool closed;
 };
 
@@ -49,71 +55,19 @@ static void unlink_from(brim_batch **list, const brim_batch *batch)
     *list = batch->next;
 }
 
-static size_t n_leased(const brim_batch *batch)
-{
-    return batch->capacity - batch->n_free - batch->n_filled;
-}
-
-static void free_batch(brim_batcher *self, brim_batch *batch)
-{
-    brim_alloc_release(self->tensors, batch->tensor, batch->tensor_bytes);
-    brim_alloc_release(self->tensors, batch, batch->block_bytes);
-}
-
-static bool free_kept(brim_batcher *self)
-{
-    brim_batch *batch = self->kept;
-
-    if (!batch) return false;
-    self->kept = batch->next;
-    free_batch(self, batch);
-    return true;
-}
-
-static void reset_batch(brim_batch *batch)
-{
-    batch->n_filled = 0;
-    batch->sealed = false;
-    batch->n_free = batch->capacity;
-    for (size_t i = 0; i < batch->capacity; i++) {
-        batch->items[i] = NULL;
-        batch->free_slots[i] = (uint32_t)(batch->capacity - 1 - i); /* slot 0 on top */
-    }
-}
-
+/* Its pages stay in the arena's pool, warm for whoever comes next. */
 static void retire(brim_batcher *self, brim_batch *batch)
 {
-    size_t n_kept = 0;
-
     self->n_alive--;
-    for (const brim_batch *b = self->kept; b; b = b->next)
-        n_kept++;
-    if (n_kept == MAX_KEPT) free_kept(self);
-    append(&self->kept, batch);
+    brim_batch_destroy(self->budget, batch);
     brim_monitor_wake(&self->monitor);
-}
-
-/* Holes are filled with the last pictures, so that the first n_filled slots are all there is. */
-static void close_holes(brim_batch *batch)
-{
-    size_t last = batch->capacity;
-
-    for (size_t hole = 0; hole < batch->n_filled; hole++) {
-        if (batch->items[hole]) continue;
-        do
-            last--;
-        while (!batch->items[last]);
-        memcpy(batch->tensor + hole * batch->slot_floats, batch->tensor + last * batch->slot_floats,
-               batch->slot_floats * sizeof(float));
-        batch->items[hole] = batch->items[last];
-        batch->items[last] = NULL;
-    }
 }
 
 /* Moves an open batch on if it is complete: full, or closed with no slot in a decoder's hands. */
 static void move_on(brim_batcher *self, brim_batch *batch)
 {
-    bool complete = batch->n_filled == batch->capacity || (batch->sealed && n_leased(batch) == 0);
+    bool complete =
+        batch->n_filled == batch->capacity || (batch->sealed && brim_batch_n_leased(batch) == 0);
 
     if (!complete) return;
     unlink_from(&self->open, batch);
@@ -121,7 +75,7 @@ static void move_on(brim_batcher *self, brim_batch *batch)
         retire(self, batch);
         return;
     }
-    close_holes(batch);
+    brim_batch_close_holes(batch);
     append(&self->ready, batch);
     self->n_running++;
     brim_monitor_wake(&self->monitor);
@@ -139,16 +93,35 @@ static bool seal_oldest(brim_batcher *self)
     return false;
 }
 
+/* While pictures wait to run alone, nothing new is begun. */
+static bool is_draining(const brim_batcher *self)
+{
+    return self->aside || self->alone;
+}
+
+static bool is_drained(const brim_batcher *self)
+{
+    return self->n_running == 0 && self->n_working == 0 && !self->open;
+}
+
 typedef enum outlook { TRY_AGAIN, ALL_DRAINED } outlook;
 
 /* Something did not fit: waits until there is reason to try again. */
 static outlook wait_for_memory(brim_batcher *self)
 {
-    if (free_kept(self)) return TRY_AGAIN;
     if (self->n_running == 0 && seal_oldest(self)) return TRY_AGAIN;
-    if (self->n_running == 0 && self->n_working == 0 && !self->open) return ALL_DRAINED;
+    if (is_drained(self) && !is_draining(self)) return ALL_DRAINED;
     brim_monitor_wait(&self->monitor);
     return TRY_AGAIN;
+}
+
+/* What there is beyond libraries, weights and stacks. */
+static size_t usable_bytes(const brim_batcher *self)
+{
+    size_t limit = brim_budget_limit_bytes(self->budget);
+    size_t unrouted = brim_budget_usage(self->budget, BRIM_ACCOUNT_UNROUTED).live_bytes;
+
+    return limit > unrouted ? limit - unrouted : 0;
 }
 
 static brim_status too_large(const brim_batcher *self, const char *what, size_t bytes,
@@ -174,62 +147,6 @@ static bool share_has_room(const brim_batcher *self, size_t bytes)
     return live == 0 || (live <= share && bytes <= share - live);
 }
 
-/* Bytes of a batch of n pictures, checked; BRIM_E_ARG where they are beyond all measure. */
-static brim_status tensor_size(uint32_t height, uint32_t width, size_t n, size_t *slot_floats,
-                               size_t *tensor_bytes)
-{
-    size_t slot_bytes;
-
-    *tensor_bytes = 0;
-    brim_status status = brim_mul_bytes((size_t)height * 3, width, slot_floats);
-    if (status == BRIM_OK) status = brim_mul_bytes(*slot_floats, sizeof(float), &slot_bytes);
-    return status == BRIM_OK ? brim_mul_bytes(slot_bytes, n, tensor_bytes) : status;
-}
-
-/* NULL with the reason in *why. */
-static brim_batch *make_batch(brim_batcher *self, uint32_t height, uint32_t width, size_t n,
-                              brim_status *why)
-{
-    size_t slot_floats, tensor_bytes, items_bytes, block_bytes;
-    void *tensor = NULL;
-
-    *why = BRIM_E_ARG;
-    if (tensor_size(height, width, n, &slot_floats, &tensor_bytes) != BRIM_OK ||
-        brim_mul_bytes(n, sizeof(brim_item *) + sizeof(uint32_t), &items_bytes) != BRIM_OK ||
-        brim_add_bytes(items_bytes, sizeof(brim_batch), &block_bytes) != BRIM_OK)
-        return NULL;
-
-    brim_batch *batch = brim_alloc_zeroed(self->tensors, block_bytes, why);
-    if (!batch) return NULL;
-    batch->block_bytes = block_bytes;
-    *why = self->tensors->alloc(self->tensors->ctx, tensor_bytes, 0, &tensor);
-    if (*why != BRIM_OK) {
-        brim_alloc_release(self->tensors, batch, block_bytes);
-        return NULL;
-    }
-    batch->tensor = tensor;
-    batch->tensor_bytes = tensor_bytes;
-    batch->items = (brim_item **)(batch + 1);
-    batch->free_slots = (uint32_t *)(batch->items + n);
-    batch->capacity = n;
-    batch->height = height;
-    batch->width = width;
-    batch->slot_floats = slot_floats;
-    return batch;
-}
-
-/* An empty batch of this shape: a kept one, or a new one; NULL with the reason in *why. */
-static brim_batch *take_batch(brim_batcher *self, uint32_t height, uint32_t width, size_t n,
-                              brim_status *why)
-{
-    for (brim_batch *batch = self->kept; batch; batch = batch->next) {
-        if (batch->height != height || batch->width != width || batch->capacity != n) continue;
-        unlink_from(&self->kept, batch);
-        return batch;
-    }
-    return make_batch(self, height, width, n, why);
-}
-
 static brim_batch *find_open(const brim_batcher *self, uint32_t height, uint32_t width)
 {
     for (brim_batch *batch = self->open; batch; batch = batch->next)
@@ -243,6 +160,7 @@ static bool may_open_another(const brim_batcher *self)
 {
     size_t for_decoders = (self->n_decoders + self->batch - 1) / self->batch;
 
+    if (is_draining(self)) return false;
     if (self->n_running >= AHEAD - 1 + for_decoders) return false;
     return self->n_alive < MAX_ALIVE + for_decoders;
 }
@@ -254,9 +172,8 @@ static brim_batch *get_open(brim_batcher *self, uint32_t height, uint32_t width,
     brim_batch *batch = find_open(self, height, width);
 
     if (batch) return batch;
-    batch = take_batch(self, height, width, n, why);
+    batch = brim_batch_create(self->budget, height, width, n, why);
     if (!batch) return NULL;
-    reset_batch(batch);
     append(&self->open, batch);
     self->n_alive++;
     return batch;
@@ -286,39 +203,55 @@ static brim_status try_lease(brim_batcher *self, uint32_t height, uint32_t width
 static void wait_for_turn(brim_batcher *self, uint32_t height, uint32_t width, size_t scratch_bytes)
 {
     for (;;) {
-        bool has_batch = find_open(self, height, width) || may_open_another(self);
+        bool has_batch =
+            !is_draining(self) && (find_open(self, height, width) || may_open_another(self));
         if (has_batch && share_has_room(self, scratch_bytes)) return;
         if (has_batch || self->n_running > 0 || !seal_oldest(self))
             brim_monitor_wait(&self->monitor);
     }
 }
 
+/* Everything else is drained: a picture by itself, with all memory, is the last thing to try. */
+static brim_status try_alone(brim_batcher *self, uint32_t height, uint32_t width, brim_slot *slot)
+{
+    brim_budget_lift_floors(self->budget);
+    brim_budget_trim(self->budget);
+    brim_status status =
+        try_lease(self, height, width, self->batch_is_fixed ? self->wanted : 1, slot);
+    brim_budget_restore_floors(self->budget);
+    return status;
+}
+
+/* The floor of decoders is what the largest picture so far has needed, within reason. */
+static void raise_floor(brim_batcher *self, size_t scratch_bytes)
+{
+    size_t most = usable_bytes(self) / DECODER_FLOOR_SHARE;
+
+    if (scratch_bytes > most) scratch_bytes = most;
+    if (scratch_bytes > brim_budget_usage(self->budget, BRIM_ACCOUNT_DECODERS).floor_bytes)
+        brim_budget_set_floor(self->budget, BRIM_ACCOUNT_DECODERS, scratch_bytes);
+}
+
 brim_status brim_batcher_lease(brim_batcher *batcher, uint32_t height, uint32_t width,
                                size_t scratch_bytes, brim_slot *out, brim_error *err)
 {
-    size_t slot_floats, tensor_bytes, n = batcher->batch;
+    size_t tensor_bytes;
     brim_status status;
 
     *out = (brim_slot){.scratch_bytes = scratch_bytes};
     brim_monitor_enter(&batcher->monitor);
-    for (;;) {
+    raise_floor(batcher, scratch_bytes);
+    do {
         wait_for_turn(batcher, height, width, scratch_bytes);
-        status = try_lease(batcher, height, width, n, out);
-        if (status != BRIM_E_BUDGET || wait_for_memory(batcher) == TRY_AGAIN) {
-            if (status == BRIM_E_BUDGET) continue;
-            break;
-        }
-        /* Everything else is drained: a picture by itself is the last thing to try. */
-        if (n == 1 || batcher->batch_is_fixed) break;
-        n = 1;
-    }
+        status = try_lease(batcher, height, width, batcher->batch, out);
+    } while (status == BRIM_E_BUDGET && wait_for_memory(batcher) == TRY_AGAIN);
+    if (status == BRIM_E_BUDGET) status = try_alone(batcher, height, width, out);
     brim_monitor_leave(&batcher->monitor);
     if (status == BRIM_OK) return BRIM_OK;
-    if (status == BRIM_E_BUDGET &&
-        tensor_size(height, width, n, &slot_floats, &tensor_bytes) == BRIM_OK)
+    size_t n = batcher->batch_is_fixed ? batcher->wanted : 1;
+    if (status == BRIM_E_BUDGET && brim_batch_bytes(height, width, n, &tensor_bytes) == BRIM_OK)
         return too_large(batcher, "the picture", scratch_bytes + tensor_bytes, err);
-    return brim_fail(err, status, "no memory for a batch of %zu pictures of %ux%u", n, width,
-                     height);
+    return brim_fail(err, status, "no memory for a batch of pictures of %ux%u", width, height);
 }
 
 /* A decoder has ended its work on a slot. */
@@ -353,10 +286,17 @@ brim_status brim_batcher_reserve(brim_batcher *batcher, brim_account account, si
     brim_status status;
 
     brim_monitor_enter(&batcher->monitor);
-    do
+    do {
+        while (is_draining(batcher))
+            brim_monitor_wait(&batcher->monitor);
         status = brim_budget_reserve(batcher->budget, account, bytes);
-    while (status == BRIM_E_BUDGET && bytes <= brim_budget_limit_bytes(batcher->budget) &&
-           wait_for_memory(batcher) == TRY_AGAIN);
+    } while (status == BRIM_E_BUDGET && bytes <= brim_budget_limit_bytes(batcher->budget) &&
+             wait_for_memory(batcher) == TRY_AGAIN);
+    if (status == BRIM_E_BUDGET) {
+        brim_budget_lift_floors(batcher->budget);
+        status = brim_budget_reserve(batcher->budget, account, bytes);
+        brim_budget_restore_floors(batcher->budget);
+    }
     brim_monitor_leave(&batcher->monitor);
     return status == BRIM_OK ? BRIM_OK : too_large(batcher, "the file", bytes, err);
 }
@@ -379,13 +319,50 @@ void brim_batcher_close(brim_batcher *batcher)
     brim_monitor_leave(&batcher->monitor);
 }
 
+/* What is left of the batch gets a tensor of its own size, where there is room for both. */
+static brim_batch *shrink(brim_batcher *self, brim_batch *batch)
+{
+    brim_status status;
+
+    if (batch->n_filled == batch->capacity || self->batch_is_fixed) return batch;
+    brim_batch *smaller =
+        brim_batch_create(self->budget, batch->height, batch->width, batch->n_filled, &status);
+    if (!smaller) return batch;
+    memcpy(smaller->tensor, batch->tensor, smaller->tensor_bytes);
+    memcpy(smaller->items, batch->items, batch->n_filled * sizeof(batch->items[0]));
+    smaller->n_filled = batch->n_filled;
+    smaller->n_free = 0;
+    brim_batch_destroy(self->budget, batch);
+    return smaller;
+}
+
+/* The oldest batch set aside, once all else is drained; NULL before. */
+static brim_batch *take_aside(brim_batcher *self)
+{
+    brim_batch *batch = self->aside;
+
+    if (!batch) return NULL;
+    while (seal_oldest(self))
+        ;
+    if (!is_drained(self)) return NULL;
+    self->aside = batch->next;
+    batch = shrink(self, batch);
+    batch->is_alone = self->alone = true;
+    self->n_running++;
+    return batch;
+}
+
 brim_status brim_batcher_next(brim_batcher *batcher, brim_batch **out)
 {
     brim_monitor_enter(&batcher->monitor);
-    while (!batcher->ready && !(batcher->closed && !batcher->open))
-        brim_monitor_wait(&batcher->monitor);
-    *out = batcher->ready;
-    if (*out) batcher->ready = (*out)->next;
+    for (;;) {
+        *out = batcher->ready;
+        if (*out) batcher->ready = (*out)->next;
+        if (!*out) *out = take_aside(batcher);
+        if (*out || (batcher->closed && !batcher->open && !batcher->ready && !batcher->aside))
+            break;
+        if (!batcher->ready) brim_monitor_wait(&batcher->monitor);
+    }
     brim_monitor_leave(&batcher->monitor);
     return *out ? BRIM_OK : BRIM_END;
 }
@@ -394,7 +371,45 @@ void brim_batcher_give_back(brim_batcher *batcher, brim_batch *batch)
 {
     brim_monitor_enter(&batcher->monitor);
     batcher->n_running--;
+    if (batch->is_alone) batcher->alone = false;
     retire(batcher, batch);
+    brim_monitor_leave(&batcher->monitor);
+}
+
+void brim_batcher_set_aside(brim_batcher *batcher, brim_batch *batch)
+{
+    brim_batch_close_holes(batch);
+    brim_monitor_enter(&batcher->monitor);
+    batcher->n_running--;
+    append(&batcher->aside, batch);
+    brim_monitor_wake(&batcher->monitor);
+    brim_monitor_leave(&batcher->monitor);
+}
+
+void brim_batcher_note_refused(brim_batcher *batcher, size_t n)
+{
+    brim_monitor_enter(&batcher->monitor);
+    if (!batcher->batch_is_fixed && n / 2 < batcher->batch) batcher->batch = n > 1 ? n / 2 : 1;
+    /* The wall is where it was: it is tried again, but later and later. */
+    if (n == batcher->grown_to && batcher->n_to_grow < MOST_RUNS_TO_GROW) batcher->n_to_grow *= 2;
+    batcher->grown_to = 0;
+    batcher->n_good = 0;
+    brim_monitor_leave(&batcher->monitor);
+}
+
+void brim_batcher_note_ran(brim_batcher *batcher, size_t n)
+{
+    brim_monitor_enter(&batcher->monitor);
+    if (n >= batcher->batch) batcher->n_good++;
+    if (batcher->batch < batcher->wanted && batcher->n_good >= batcher->n_to_grow) {
+        batcher->batch *= 2;
+        if (batcher->batch > batcher->wanted) batcher->batch = batcher->wanted;
+        batcher->grown_to = batcher->batch;
+        batcher->n_good = 0;
+    } else if (n == batcher->grown_to) {
+        batcher->n_to_grow = RUNS_TO_GROW;
+        batcher->grown_to = 0;
+    }
     brim_monitor_leave(&batcher->monitor);
 }
 
@@ -407,8 +422,8 @@ brim_status brim_batcher_create(const brim_batcher_options *options, brim_batche
     brim_batcher *self = brim_alloc_zeroed(brim_heap(), sizeof(*self), &status);
     if (!self) return brim_fail(err, status, "no memory for batches");
     self->budget = options->budget;
-    self->tensors = brim_budget_alloc(options->budget, BRIM_ACCOUNT_TENSORS);
-    self->batch = options->batch;
+    self->wanted = self->batch = options->batch;
+    self->n_to_grow = RUNS_TO_GROW;
     self->batch_is_fixed = options->batch_is_fixed;
     self->n_decoders = options->n_decoders;
     status = brim_monitor_init(&self->monitor);
@@ -423,8 +438,6 @@ brim_status brim_batcher_create(const brim_batcher_options *options, brim_batche
 void brim_batcher_destroy(brim_batcher *batcher)
 {
     if (!batcher) return;
-    while (free_kept(batcher))
-        ;
     brim_monitor_fini(&batcher->monitor);
     brim_alloc_release(brim_heap(), batcher, sizeof(*batcher));
 }

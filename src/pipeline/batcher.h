@@ -9,35 +9,21 @@
  *
  * Waiting for memory happens here too, because only here is it known whether anything will be given
  * back. Slot and scratch are had as one or not at all, so whoever waits holds nothing, whoever
- * holds something can finish, and a request is refused only when everything else is drained.
+ * holds something can finish, and a request is refused only when everything else is drained, all
+ * floors are lifted and the arena is trimmed. Pictures that the model had no room for, even one at
+ * a time, are set aside: nothing new is begun then, and when all else is drained they run alone.
+ *
+ * How many pictures go into a batch: as many as wanted; half of what was refused; twice as many
+ * again after a few batches that went well.
  *
  * Threads: any number of decoders, one model.
  */
 #ifndef BRIM_PIPELINE_BATCHER_H
 #define BRIM_PIPELINE_BATCHER_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "pipeline/item.h"
+#include "pipeline/batch.h"
 
 typedef struct brim_batcher brim_batcher;
-
-typedef struct brim_batch {
-    struct brim_batch *next; /* the batcher's */
-    float *tensor;     /* (capacity, 3, height, width); the first n_filled slots hold pictures */
-    brim_item **items; /* of the filled slots; the model stage takes them over */
-    size_t n_filled;
-    size_t capacity;
-    uint32_t height, width;
-    size_t slot_floats;
-
-    /* the batcher's */
-    size_t tensor_bytes, block_bytes;
-    size_t n_free;
-    uint32_t *free_slots; /* a stack */
-    bool sealed;
-} brim_batch;
 
 typedef struct brim_slot {
     brim_batch *batch;
@@ -84,10 +70,18 @@ void brim_batcher_give_back_bytes(brim_batcher *batcher, brim_account account, s
 /* No decoder will lease any more: what is open is closed. */
 void brim_batcher_close(brim_batcher *batcher);
 
-/* Waits for the next batch; BRIM_END after the last. */
+/* Waits for the next batch; BRIM_END after the last. Ones set aside come when all else is drained.
+ */
 brim_status brim_batcher_next(brim_batcher *batcher, brim_batch **out);
 
 /* The model is through with it; its items have gone on. */
 void brim_batcher_give_back(brim_batcher *batcher, brim_batch *batch);
+
+/* Instead: the items it still has were refused one by one. They come again, alone. */
+void brim_batcher_set_aside(brim_batcher *batcher, brim_batch *batch);
+
+/* What the next batches learn from: a run of n pictures was refused for memory, or went well. */
+void brim_batcher_note_refused(brim_batcher *batcher, size_t n);
+void brim_batcher_note_ran(brim_batcher *batcher, size_t n);
 
 #endif /* BRIM_PIPELINE_BATCHER_H */

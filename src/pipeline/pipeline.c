@@ -20,9 +20,11 @@ enum {
     RESULTS_BYTES = 4 << 20,
     ITEM_BYTES = 16 << 10, /* of a row with its names, and what goes with it, at the most */
     WATCH_MS = 25,
+    FIRST_FLOOR_SHARE = 4, /* of what is usable, for the model */
 };
 
-/* Room for files, of which a decoder holds one and finds the next; at most 1/8 of the limit. */
+/* Room for files, of which a decoder holds one and finds the next; at most 1/8 of what is usable.
+ */
 static const size_t POOL_BYTES_PER_DECODER = 16u << 20;
 
 static void fetch_failed(void *ctx, brim_item *item)
@@ -37,7 +39,7 @@ static void fetch_gave_up(void *ctx, const brim_error *err)
 
 static size_t pool_bytes(const brim_pipeline_options *options)
 {
-    size_t share = brim_budget_limit_bytes(options->budget) / 8;
+    size_t share = brim_stages_usable_bytes(options) / 8;
     size_t wanted = options->n_decoders * POOL_BYTES_PER_DECODER;
 
     return share < wanted ? share : wanted;
@@ -78,11 +80,16 @@ static brim_status open_stages(brim_stages *stages, const brim_pipeline_options 
     if (status != BRIM_OK) return status;
     status = brim_file_pool_init(&stages->pool, options->budget, stages->batcher, pool, err);
     stages->has_pool = status == BRIM_OK;
+    /* Until a run has shown what it needs. */
+    brim_budget_set_floor(options->budget, BRIM_ACCOUNT_ACTIVATIONS,
+                          brim_stages_usable_bytes(options) / FIRST_FLOOR_SHARE);
     return status;
 }
 
 static void close_stages(brim_stages *stages)
 {
+    brim_budget_set_floor(stages->options->budget, BRIM_ACCOUNT_ACTIVATIONS, 0);
+    brim_budget_set_floor(stages->options->budget, BRIM_ACCOUNT_DECODERS, 0);
     if (stages->has_pool) brim_file_pool_fini(&stages->pool);
     brim_batcher_destroy(stages->batcher);
     brim_queue_destroy(stages->results);
@@ -137,13 +144,27 @@ static brim_status start_stages(crew *all, brim_error *err)
     return status == BRIM_OK ? BRIM_OK : brim_fail(err, status, "no memory for threads");
 }
 
+/* What others take of the machine's memory, and what libraries take of ours. */
+static void look_at_memory(brim_stages *stages, uint64_t *next_ns)
+{
+    uint64_t every_ns = stages->options->look_ns, now_ns = brim_now_ns();
+
+    if (every_ns == 0 || now_ns < *next_ns) return;
+    *next_ns = now_ns + every_ns;
+    brim_budget_measure(stages->options->budget);
+    if (brim_memory_is_short("") && brim_budget_trim(stages->options->budget) > 0)
+        brim_count(&stages->options->counters->n_trims, 1);
+}
+
 /* Until the last row has been read, hanging reads looked after. */
 static void watch(brim_stages *stages, brim_fetch *fetch)
 {
     const brim_pipeline_options *options = stages->options;
+    uint64_t next_look_ns = 0;
     bool reading = true;
 
     for (;;) {
+        look_at_memory(stages, &next_look_ns);
         if (reading) reading = brim_fetch_watch(fetch, brim_now_ns());
         if (options->tick) options->tick(options->tick_ctx);
 

@@ -34,6 +34,8 @@ typedef struct brim_pipeline_options {
     uint64_t limit;          /* rows to do at most; 0 = all */
     uint64_t max_px;         /* of one picture; 0 = no limit */
     uint64_t timeout_ns;     /* for a file that gives no byte */
+    uint64_t look_ns;        /* between two looks at the system's memory; 0 = never */
+    uint64_t trim_every;     /* batches between two trims of the arena; 0 = never */
     const brim_log *log;     /* may be NULL */
     atomic_bool *stop;       /* set by anybody: finish what is in batches, drop the rest */
     void (*tick)(void *ctx); /* called several times a second by the calling thread; may be NULL */

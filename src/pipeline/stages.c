@@ -1,4 +1,4 @@
-/* stages.c - what the threads of a run do: source, decode, model, write. */
+/* stages.c - what the threads of a run do: source, decode, write; model.c has the model's. */
 #include "pipeline/stages.h"
 
 #include "base/fail.h"
@@ -6,7 +6,15 @@
 
 enum { MAX_COMMIT = 256 }; /* records in one transaction */
 
-static void thread_ends(brim_stages *stages)
+size_t brim_stages_usable_bytes(const brim_pipeline_options *options)
+{
+    size_t limit = brim_budget_limit_bytes(options->budget);
+    size_t unrouted = brim_budget_usage(options->budget, BRIM_ACCOUNT_UNROUTED).live_bytes;
+
+    return limit > unrouted ? limit - unrouted : 0;
+}
+
+void brim_stages_thread_ends(brim_stages *stages)
 {
     brim_monitor_enter(&stages->monitor);
     stages->n_running--;
@@ -75,7 +83,7 @@ void *brim_stage_source(void *arg)
             brim_row_destroy(row);
     }
     brim_queue_close(stages->rows);
-    thread_ends(stages);
+    brim_stages_thread_ends(stages);
     return NULL;
 }
 
@@ -177,90 +185,7 @@ void *brim_stage_decode(void *arg)
     bool last = --stages->n_decoding == 0;
     brim_monitor_leave(&stages->monitor);
     if (last) brim_batcher_close(stages->batcher);
-    thread_ends(stages);
-    return NULL;
-}
-
-/* ---- model ---- */
-
-static void fail_range(brim_stages *stages, brim_batch *batch, size_t first, size_t n,
-                       const brim_error *err)
-{
-    for (size_t i = first; i < first + n; i++) {
-        brim_item *item = batch->items[i];
-        item->record.step = BRIM_STEP_MODEL;
-        item->record.error = *err;
-        brim_stages_fail(stages, item);
-    }
-}
-
-static void take_results(brim_stages *stages, brim_batch *batch, size_t first, size_t n,
-                         const brim_output *output)
-{
-    for (size_t i = 0; i < n; i++) {
-        brim_item *item = batch->items[first + i];
-        brim_error err = {0};
-        brim_status status =
-            brim_task_read(stages->options->task, output, i, brim_heap(), &item->record, &err);
-        if (status == BRIM_E_NOMEM) brim_stages_give_up(stages, &err);
-        if (status != BRIM_OK)
-            fail_range(stages, batch, first + i, 1, &err);
-        else if (brim_queue_push(stages->results, item, item->record.dim * sizeof(float)) !=
-                 BRIM_OK)
-            brim_item_destroy(item);
-    }
-}
-
-/* Runs pictures first..first+n of a batch; what fails together is tried again in halves. */
-static void run_range(brim_stages *stages, brim_batch *batch, size_t first, size_t n)
-{
-    brim_session *session = stages->options->session;
-    size_t fixed = brim_session_fixed_batch(session);
-    float *pixels = batch->tensor + first * batch->slot_floats;
-    brim_output output;
-    brim_error err = {0};
-
-    /* A fixed batch is filled up with zeros; what comes out for them is never looked at. */
-    if (fixed > n)
-        memset(pixels + n * batch->slot_floats, 0,
-               (fixed - n) * batch->slot_floats * sizeof(float));
-    brim_status status = brim_session_run(session, pixels, fixed ? fixed : n, batch->height,
-                                          batch->width, &output, &err);
-    brim_count(&stages->options->counters->n_batches, 1);
-    if (status == BRIM_OK && (output.n_dims == 0 || output.dims[0] < n))
-        status = brim_fail(&err, BRIM_E_RUNTIME, "the model gave fewer results than pictures");
-    if (status == BRIM_OK)
-        take_results(stages, batch, first, n, &output);
-    else if (status == BRIM_E_NOMEM)
-        brim_stages_give_up(stages, &err);
-    brim_session_give_back(session);
-
-    if (status == BRIM_E_NOMEM) {
-        for (size_t i = first; i < first + n; i++)
-            brim_item_destroy(batch->items[i]);
-    } else if (status != BRIM_OK && n > 1 && !fixed) {
-        run_range(stages, batch, first, n / 2);
-        run_range(stages, batch, first + n / 2, n - n / 2);
-    } else if (status != BRIM_OK) {
-        fail_range(stages, batch, first, n, &err);
-    }
-}
-
-void *brim_stage_model(void *arg)
-{
-    brim_stages *stages = arg;
-    brim_batch *batch;
-
-    while (brim_batcher_next(stages->batcher, &batch) == BRIM_OK) {
-        if (atomic_load(&stages->broken)) {
-            for (size_t i = 0; i < batch->n_filled; i++)
-                brim_item_destroy(batch->items[i]);
-        } else {
-            run_range(stages, batch, 0, batch->n_filled);
-        }
-        brim_batcher_give_back(stages->batcher, batch);
-    }
-    thread_ends(stages);
+    brim_stages_thread_ends(stages);
     return NULL;
 }
 
@@ -309,6 +234,6 @@ void *brim_stage_write(void *arg)
         for (size_t i = 0; i < n; i++)
             brim_item_destroy(items[i]);
     }
-    thread_ends(stages);
+    brim_stages_thread_ends(stages);
     return NULL;
 }

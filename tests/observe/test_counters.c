@@ -32,7 +32,11 @@ static void copies_every_count_to_its_place(void **state)
                               .n_already = 3,
                               .n_failed_earlier = 4,
                               .n_repeats = 5,
-                              .n_batches = 6};
+                              .n_batches = 6,
+                              .n_refusals = 7,
+                              .n_splits = 8,
+                              .n_set_aside = 9,
+                              .n_trims = 10};
 
     (void)state;
     brim_progress p = brim_counters_snapshot(&counters, 0);
@@ -43,6 +47,10 @@ static void copies_every_count_to_its_place(void **state)
     assert_int_equal(p.n_failed_earlier, 4);
     assert_int_equal(p.n_repeats, 5);
     assert_int_equal(p.n_batches, 6);
+    assert_int_equal(p.n_refusals, 7);
+    assert_int_equal(p.n_splits, 8);
+    assert_int_equal(p.n_set_aside, 9);
+    assert_int_equal(p.n_trims, 10);
     assert_int_equal(p.n_skipped, 0); /* the source's to tell */
     assert_int_equal(p.n_incomplete, 0);
 }

@@ -273,6 +273,142 @@ static void what_can_never_fit_is_refused_with_numbers(void **state)
     close_bench(&b);
 }
 
+/* ---- Refusals ---- */
+
+static size_t next_capacity(bench *b)
+{
+    brim_slot slot = lease(b, SIDE, SIDE);
+    size_t capacity = slot.batch->capacity;
+
+    brim_batcher_drop(b->batcher, &slot);
+    for (size_t i = 0; i < capacity; i++) {
+        slot = lease(b, SIDE, SIDE);
+        fill(b, &slot, i);
+    }
+    brim_batcher_give_back(b->batcher, next(b));
+    return capacity;
+}
+
+static void batches_shrink_at_once_and_grow_again_slowly(void **state)
+{
+    bench b = open_bench(1 << 20, 8, 1);
+
+    (void)state;
+    assert_int_equal(next_capacity(&b), 8);
+    brim_batcher_note_refused(b.batcher, 8);
+    assert_int_equal(next_capacity(&b), 4);
+    brim_batcher_note_refused(b.batcher, 4);
+    brim_batcher_note_refused(b.batcher, 2);
+    brim_batcher_note_refused(b.batcher, 1);
+    assert_int_equal(next_capacity(&b), 1);
+    for (size_t size = 1; size < 8; size *= 2)
+        for (int i = 0; i < 3; i++) {
+            assert_int_equal(next_capacity(&b), size);
+            brim_batcher_note_ran(b.batcher, size);
+        }
+    assert_int_equal(next_capacity(&b), 8);
+    brim_batcher_close(b.batcher);
+    close_bench(&b);
+}
+
+static void a_wall_is_tried_again_later_and_later(void **state)
+{
+    bench b = open_bench(1 << 20, 8, 1);
+    size_t n_runs = 0;
+
+    (void)state;
+    brim_batcher_note_refused(b.batcher, 8);
+    for (size_t wait = 3; wait <= 48; wait *= 2, n_runs = 0) {
+        while (next_capacity(&b) == 4) {
+            brim_batcher_note_ran(b.batcher, 4);
+            n_runs++;
+        }
+        assert_int_equal(n_runs, wait);
+        brim_batcher_note_refused(b.batcher, 8);
+    }
+    brim_batcher_close(b.batcher);
+    close_bench(&b);
+}
+
+static void what_was_set_aside_comes_when_all_else_is_drained(void **state)
+{
+    bench b = open_bench(1 << 20, 4, 3);
+    brim_slot slots[4];
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++)
+        slots[i] = lease(&b, SIDE, SIDE);
+    brim_slot other = lease(&b, SIDE, 2 * SIDE);
+    for (size_t i = 0; i < 4; i++)
+        fill(&b, &slots[i], i);
+    brim_batch *batch = next(&b);
+    batch->items[0] = batch->items[2] = NULL; /* done; 1 and 3 were refused */
+    brim_batcher_set_aside(b.batcher, batch);
+
+    fill(&b, &other, 9); /* what is at work comes first, and is not waited for to be full */
+    batch = next(&b);
+    assert_int_equal(batch->n_filled, 1);
+    assert_false(batch->is_alone);
+    brim_batcher_give_back(b.batcher, batch);
+
+    batch = next(&b);
+    assert_true(batch->is_alone);
+    assert_int_equal(batch->n_filled, 2);
+    assert_int_equal(batch->capacity, 2); /* in a tensor of their own size */
+    assert_int_equal(brim_budget_usage(b.budget, BRIM_ACCOUNT_TENSORS).live_bytes,
+                     2 * SLOT_FLOATS * sizeof(float));
+    brim_batcher_give_back(b.batcher, batch);
+    assert_int_equal(next_capacity(&b), 4); /* and the run goes on */
+    brim_batcher_close(b.batcher);
+    assert_int_equal(brim_batcher_next(b.batcher, &batch), BRIM_END);
+    close_bench(&b);
+}
+
+static void *lease_and_drop(void *arg)
+{
+    bench *b = arg;
+    brim_slot slot = lease(b, SIDE, SIDE);
+
+    brim_batcher_drop(b->batcher, &slot);
+    return NULL;
+}
+
+static void nothing_is_begun_while_pictures_wait_to_run_alone(void **state)
+{
+    bench b = open_bench(1 << 20, 1, 2);
+    pthread_t decoder;
+
+    (void)state;
+    brim_slot slot = lease(&b, SIDE, SIDE);
+    fill(&b, &slot, 1);
+    brim_batcher_set_aside(b.batcher, next(&b));
+    assert_int_equal(brim_thread_start(&decoder, "decoder", lease_and_drop, &b), BRIM_OK);
+    brim_batch *batch = next(&b);
+    assert_true(batch->is_alone);
+    for (int i = 0; i < 100; i++)
+        sched_yield();
+    assert_int_equal(brim_budget_usage(b.budget, BRIM_ACCOUNT_TENSORS).live_bytes,
+                     SLOT_FLOATS * sizeof(float));
+    brim_batcher_give_back(b.batcher, batch);
+    pthread_join(decoder, NULL);
+    brim_batcher_close(b.batcher);
+    close_bench(&b);
+}
+
+static void a_floor_for_the_model_does_not_stop_a_picture_that_is_alone(void **state)
+{
+    size_t tensor = SLOT_FLOATS * sizeof(float);
+    bench b = open_bench(3 * tensor, 1, 1);
+
+    (void)state;
+    brim_budget_set_floor(b.budget, BRIM_ACCOUNT_ACTIVATIONS, 5 * tensor / 2);
+    brim_slot slot = lease(&b, SIDE, SIDE);
+    assert_true(brim_budget_usage(b.budget, BRIM_ACCOUNT_TENSORS).n_refusals > 0);
+    brim_batcher_drop(b.batcher, &slot);
+    brim_batcher_close(b.batcher);
+    close_bench(&b);
+}
+
 enum { N_MANY = 4096, N_DECODERS = 4 };
 
 typedef struct crowd {
@@ -357,6 +493,11 @@ int main(void)
         cmocka_unit_test(decoders_never_wait_for_each_others_scratch),
         cmocka_unit_test(a_picture_goes_alone_where_a_whole_batch_does_not_fit),
         cmocka_unit_test(what_can_never_fit_is_refused_with_numbers),
+        cmocka_unit_test(batches_shrink_at_once_and_grow_again_slowly),
+        cmocka_unit_test(a_wall_is_tried_again_later_and_later),
+        cmocka_unit_test(what_was_set_aside_comes_when_all_else_is_drained),
+        cmocka_unit_test(nothing_is_begun_while_pictures_wait_to_run_alone),
+        cmocka_unit_test(a_floor_for_the_model_does_not_stop_a_picture_that_is_alone),
         cmocka_unit_test(every_item_comes_out_once_with_its_own_pixels),
     };
     return cmocka_run_group_tests_name("pipeline/batcher", tests, NULL, NULL);

@@ -2,6 +2,7 @@
  */
 #include "pipeline/pipeline.h"
 #include "support/cmocka_all.h"
+#include "support/fake_pages.h"
 #include "support/fake_walk.h"
 #include "support/pictures.h"
 #include "support/temp_dir.h"
@@ -30,6 +31,15 @@ static const char *path_of(void *ctx, int i)
     walk *w = ctx;
 
     snprintf(w->path, sizeof(w->path), "%s/%d.png", (const char *)*w->state, i % 10);
+    return w->path;
+}
+
+/* Row i is picture i. */
+static const char *own_path_of(void *ctx, int i)
+{
+    walk *w = ctx;
+
+    snprintf(w->path, sizeof(w->path), "%s/%d.png", (const char *)*w->state, i);
     return w->path;
 }
 
@@ -244,6 +254,161 @@ static void a_tiny_budget_ends_every_row_all_the_same(void **state)
     }
 }
 
+/* ---- With an arena ---- */
+
+enum { TINY = 32 << 10, MIB = 1 << 20 };
+
+/* A budget over an arena of tiny pages instead of the walk's own. */
+static void give_arena(walk *w, size_t limit_bytes, size_t bytes_per_px)
+{
+    static fake_pages fake;
+    brim_arena_options options = BRIM_OPTIONS(brim_arena_options);
+    brim_arena *arena;
+
+    brim_budget_destroy(w->budget);
+    assert_int_equal(brim_budget_create(limit_bytes, &w->budget, NULL), BRIM_OK);
+    fake_pages_init(&fake, SIZE_MAX, false);
+    options.limit_bytes = limit_bytes;
+    options.page_bytes = TINY;
+    options.pages = &fake.base;
+    assert_int_equal(brim_arena_create(&options, &arena, NULL), BRIM_OK);
+    brim_budget_set_arena(w->budget, arena);
+    w->options.budget = w->session.budget = w->budget;
+    w->session.bytes_per_px = bytes_per_px;
+}
+
+/* What rows, items and vectors have reserved, with n decoders: a run that needs nothing else. */
+static size_t fixed_bytes(void **state, size_t n_decoders)
+{
+    walk *w = open_walk(state, 0);
+
+    w->options.n_decoders = n_decoders;
+    assert_int_equal(brim_pipeline_run(&w->options, NULL), BRIM_OK);
+    size_t bytes = brim_budget_usage(w->budget, BRIM_ACCOUNT_RESULTS).peak_bytes;
+    close_walk(w);
+    return bytes;
+}
+
+static void check_all_done(const walk *w, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (w->store.n_failed[i]) fail_msg("row %d: %s", i, w->store.reason[i]);
+        assert_int_equal(w->store.n_done[i], 1);
+        assert_true(w->store.first[i] == (float)(10 * (i % 10)));
+    }
+}
+
+/*
+ * Pictures of 200 x 200: the tensor of one takes 15 pages, its activations 20. The limit holds one
+ * of each, one decoder's scratch and what is fixed; files have an eighth of it.
+ */
+static void room_for_one_picture_and_one_decoder_is_enough(void **state)
+{
+    size_t fixed = fixed_bytes(state, 4);
+    walk *w = open_walk(state, 1000);
+    size_t most = brim_budget_limit_bytes(w->budget), least = fixed;
+
+    for (int i = 0; i < 10; i++)
+        write_grey_png(path_of(w, i), 200, 200, (unsigned char)(10 * i));
+    w->options.n_decoders = 4;
+    w->options.batch = 8;
+    w->source.n_rows = 1;
+    /* The least limit with which one picture alone goes through, to a page. */
+    while (most - least > TINY) {
+        give_arena(w, least + (most - least) / 2, 16);
+        w->source.at = 0;
+        memset(&w->store.n_done, 0, sizeof(w->store.n_done));
+        brim_status status = brim_pipeline_run(&w->options, NULL);
+        bool fits = status == BRIM_OK && w->store.n_done[0] == 1;
+        *(fits ? &most : &least) = brim_budget_limit_bytes(w->budget);
+    }
+    /* It is a limit that tells: 35 pages, and little for the scratch. */
+    size_t room = most - most / 8 - fixed;
+    assert_true(room >= 35 * TINY && room < 45 * TINY);
+    memset(&w->store, 0, sizeof(w->store));
+    w->store.base.ops = &FAKE_STORE_OPS;
+    memset(&w->counters, 0, sizeof(w->counters));
+    w->source.at = 0;
+    w->source.n_rows = 1000;
+    give_arena(w, most, 16);
+    assert_int_equal(brim_pipeline_run(&w->options, NULL), BRIM_OK);
+    check_all_done(w, 1000);
+    assert_true(brim_budget_peak_bytes(w->budget) <= most);
+    close_walk(w);
+}
+
+/* Cases B31: the batch does not fit but smaller ones do, one picture does not even alone, and
+ * afterwards there are small ones again. */
+static void a_refusal_is_an_ordinary_event(void **state)
+{
+    enum { N_BIG = 40, IMPOSSIBLE = 17, N = 400 };
+    size_t fixed = fixed_bytes(state, 3);
+    walk *w = open_walk(state, N);
+    char path[4096];
+
+    /* Rows 0 to 39 are large, one of them enormous, the others small. */
+    for (int i = 0; i < N; i++) {
+        unsigned side = i == IMPOSSIBLE ? 600 : i < N_BIG ? 200 : 40;
+        snprintf(path, sizeof(path), "%s/%d.png", (const char *)*state, i);
+        write_grey_png(path, side, side, (unsigned char)(i % 250));
+    }
+    w->source.path_of = own_path_of;
+    w->options.batch = 8;
+    give_arena(w, fixed + 12 * MIB, 64); /* 2.4 MiB for a large one, 22 for the enormous one */
+    assert_int_equal(brim_pipeline_run(&w->options, NULL), BRIM_OK);
+    for (int i = 0; i < N; i++) {
+        assert_int_equal(w->store.n_failed[i], i == IMPOSSIBLE);
+        assert_int_equal(w->store.n_done[i], i != IMPOSSIBLE);
+        if (i != IMPOSSIBLE) assert_true(w->store.first[i] == (float)(i % 250));
+    }
+    assert_non_null(strstr(w->store.reason[IMPOSSIBLE], "needs"));
+    assert_int_equal(w->store.step[IMPOSSIBLE], BRIM_STEP_MODEL);
+    assert_true(w->counters.n_set_aside >= 1);
+    assert_true(w->counters.n_refusals > 0);
+    assert_true(w->counters.n_splits > 0);
+    assert_true(w->session.n_runs_of[8] >= 10); /* it has grown again */
+    assert_true(brim_budget_peak_bytes(w->budget) <= fixed + 12 * MIB);
+    close_walk(w);
+}
+
+/* The enormous picture has room in the batch's memory only when nothing else holds any. */
+static void a_picture_that_fits_only_alone_is_set_aside_and_done(void **state)
+{
+    enum { N = 60, LARGE = 20 };
+    size_t fixed = fixed_bytes(state, 3);
+    walk *w = open_walk(state, N);
+    char path[4096];
+
+    for (int i = 0; i < N; i++) {
+        unsigned side = i % LARGE == 5 ? 300 : 60;
+        snprintf(path, sizeof(path), "%s/%d.png", (const char *)*state, i);
+        write_grey_png(path, side, side, (unsigned char)i);
+    }
+    w->source.path_of = own_path_of;
+    w->options.batch = 8;
+    give_arena(w, fixed + 12 * MIB, 90); /* activations of a large one: 7.7 MiB */
+    assert_int_equal(brim_pipeline_run(&w->options, NULL), BRIM_OK);
+    for (int i = 0; i < N; i++) {
+        if (w->store.n_failed[i]) fail_msg("row %d: %s", i, w->store.reason[i]);
+        assert_int_equal(w->store.n_done[i], 1);
+        assert_true(w->store.first[i] == (float)i);
+    }
+    close_walk(w);
+}
+
+static void the_arena_is_trimmed_now_and_then(void **state)
+{
+    walk *w = open_walk(state, 100);
+
+    give_arena(w, 64 * MIB, 1000);
+    w->options.trim_every = 5;
+    assert_int_equal(brim_pipeline_run(&w->options, NULL), BRIM_OK);
+    check_all_done(w, 100);
+    assert_true(w->counters.n_trims >= 100 / 4 / 5);
+    assert_true(brim_arena_usage_now(brim_budget_arena(w->budget)).n_released_pages > 0);
+    close_walk(w);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, temp_dir_setup, temp_dir_teardown)
@@ -259,6 +424,10 @@ int main(void)
         TEST(rows_that_are_done_are_passed_over_and_a_limit_is_kept),
         TEST(nothing_to_do_ends_at_once),
         TEST(a_tiny_budget_ends_every_row_all_the_same),
+        TEST(room_for_one_picture_and_one_decoder_is_enough),
+        TEST(a_refusal_is_an_ordinary_event),
+        TEST(a_picture_that_fits_only_alone_is_set_aside_and_done),
+        TEST(the_arena_is_trimmed_now_and_then),
     };
     return cmocka_run_group_tests_name("pipeline/pipeline", tests, NULL, NULL);
 }

@@ -91,13 +91,19 @@ static brim_status fake_store_commit(brim_store *base, const brim_record *const 
 static const struct brim_store_ops FAKE_STORE_OPS = {.claim = fake_store_claim,
                                                      .commit = fake_store_commit};
 
-/* Gives (mean of the picture, 1); refuses batches beyond max_batch, and a mean of poison. */
+/*
+ * Gives (mean of the picture, 1); refuses batches beyond max_batch, a mean of poison, and what its
+ * budget has no activations for.
+ */
 typedef struct fake_session {
     brim_session base;
-    size_t max_batch; /* 0 = any */
+    brim_budget *budget; /* NULL: it needs no memory */
+    size_t bytes_per_px; /* of activations */
+    size_t max_batch;    /* 0 = any */
     float poison;
     brim_status poison_status;
     size_t largest_run, n_runs;
+    size_t n_runs_of[65]; /* by batch size, of those that went well */
     float *out;
     brim_port port;
 } fake_session;
@@ -112,6 +118,16 @@ static brim_status fake_session_run(brim_session *base, const float *pixels, siz
     self->n_runs++;
     if (n > self->largest_run) self->largest_run = n;
     if (self->max_batch && n > self->max_batch) return brim_fail(err, BRIM_E_BUDGET, "did not fit");
+    if (self->budget) {
+        const brim_alloc *mem = brim_budget_alloc(self->budget, BRIM_ACCOUNT_ACTIVATIONS);
+        size_t bytes = n * height * width * self->bytes_per_px;
+        void *activations;
+        if (mem->alloc(mem->ctx, bytes, 0, &activations) != BRIM_OK)
+            return brim_fail(err, BRIM_E_BUDGET, "the model needs %zu bytes", bytes);
+        memset(activations, 1, bytes);
+        mem->release(mem->ctx, activations, bytes);
+        self->base.run_peak_bytes = bytes;
+    }
     self->out = malloc(n * 2 * sizeof(float));
     for (size_t i = 0; i < n; i++) {
         double sum = 0;
@@ -126,6 +142,7 @@ static brim_status fake_session_run(brim_session *base, const float *pixels, siz
         }
     }
     *out = (brim_output){.data = self->out, .n_dims = 2, .dims = {n, 2}};
+    if (n <= 64) self->n_runs_of[n]++;
     return BRIM_OK;
 }
 

@@ -1,0 +1,79 @@
+/* batch.c - makes batches and keeps their pictures together. */
+#include "pipeline/batch.h"
+
+#include "base/size.h"
+
+brim_status brim_batch_bytes(uint32_t height, uint32_t width, size_t n, size_t *bytes)
+{
+    size_t slot_bytes = 0;
+
+    *bytes = 0;
+    brim_status status = brim_mul_bytes((size_t)height * 3 * sizeof(float), width, &slot_bytes);
+    return status == BRIM_OK ? brim_mul_bytes(slot_bytes, n, bytes) : status;
+}
+
+/* Batch, items and stack in one block. */
+static brim_status block_bytes(size_t n, size_t *bytes)
+{
+    brim_status status = brim_mul_bytes(n, sizeof(brim_item *) + sizeof(uint32_t), bytes);
+    return status == BRIM_OK ? brim_add_bytes(*bytes, sizeof(brim_batch), bytes) : status;
+}
+
+brim_batch *brim_batch_create(brim_budget *budget, uint32_t height, uint32_t width, size_t n,
+                              brim_status *why)
+{
+    const brim_alloc *tensors = brim_budget_alloc(budget, BRIM_ACCOUNT_TENSORS);
+    const brim_alloc *other = brim_budget_alloc(budget, BRIM_ACCOUNT_OTHER);
+    size_t tensor_bytes, bytes;
+    void *tensor = NULL;
+
+    *why = BRIM_E_ARG;
+    if (brim_batch_bytes(height, width, n, &tensor_bytes) != BRIM_OK ||
+        block_bytes(n, &bytes) != BRIM_OK)
+        return NULL;
+    brim_batch *batch = brim_alloc_zeroed(other, bytes, why);
+    if (!batch) return NULL;
+    *why = tensors->alloc(tensors->ctx, tensor_bytes, 0, &tensor);
+    if (*why != BRIM_OK) {
+        brim_alloc_release(other, batch, bytes);
+        return NULL;
+    }
+    batch->block_bytes = bytes;
+    batch->tensor = tensor;
+    batch->tensor_bytes = tensor_bytes;
+    batch->items = (brim_item **)(batch + 1);
+    batch->free_slots = (uint32_t *)(batch->items + n);
+    batch->capacity = batch->n_free = n;
+    batch->height = height;
+    batch->width = width;
+    batch->slot_floats = tensor_bytes / n / sizeof(float);
+    for (size_t i = 0; i < n; i++)
+        batch->free_slots[i] = (uint32_t)(n - 1 - i); /* slot 0 on top */
+    return batch;
+}
+
+void brim_batch_destroy(brim_budget *budget, brim_batch *batch)
+{
+    brim_alloc_release(brim_budget_alloc(budget, BRIM_ACCOUNT_TENSORS), batch->tensor,
+                       batch->tensor_bytes);
+    brim_alloc_release(brim_budget_alloc(budget, BRIM_ACCOUNT_OTHER), batch, batch->block_bytes);
+}
+
+void brim_batch_close_holes(brim_batch *batch)
+{
+    size_t last = batch->capacity;
+
+    batch->n_filled = 0;
+    for (size_t i = 0; i < batch->capacity; i++)
+        batch->n_filled += batch->items[i] != NULL;
+    for (size_t hole = 0; hole < batch->n_filled; hole++) {
+        if (batch->items[hole]) continue;
+        do
+            last--;
+        while (!batch->items[last]);
+        memcpy(batch->tensor + hole * batch->slot_floats, batch->tensor + last * batch->slot_floats,
+               batch->slot_floats * sizeof(float));
+        batch->items[hole] = batch->items[last];
+        batch->items[last] = NULL;
+    }
+}

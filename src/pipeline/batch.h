@@ -1,0 +1,51 @@
+/*
+ * batch.h - one batch tensor with its slots: what is free, what is filled, and with whose picture.
+ *
+ * Threads: none of its own; the batcher's lock guards it until the model has it.
+ */
+#ifndef BRIM_PIPELINE_BATCH_H
+#define BRIM_PIPELINE_BATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pipeline/item.h"
+
+typedef struct brim_batch {
+    struct brim_batch *next; /* the batcher's */
+    float *tensor;     /* (capacity, 3, height, width); the first n_filled slots hold pictures */
+    brim_item **items; /* of the filled slots; the model stage takes them over */
+    size_t n_filled;
+    size_t capacity;
+    uint32_t height, width;
+    size_t slot_floats;
+    bool is_alone; /* nothing else holds memory while it runs */
+
+    /* the batcher's */
+    size_t tensor_bytes, block_bytes;
+    size_t n_free;
+    uint32_t *free_slots; /* a stack */
+    bool sealed;
+} brim_batch;
+
+/* Bytes of a tensor of n pictures; BRIM_E_ARG where they are beyond all measure. */
+brim_status brim_batch_bytes(uint32_t height, uint32_t width, size_t n, size_t *bytes);
+
+/* An empty batch of n slots, its tensor on the account of tensors; NULL with the reason in *why. */
+brim_batch *brim_batch_create(brim_budget *budget, uint32_t height, uint32_t width, size_t n,
+                              brim_status *why);
+void brim_batch_destroy(brim_budget *budget, brim_batch *batch);
+
+/* Slots in a decoder's hands. */
+static inline size_t brim_batch_n_leased(const brim_batch *batch)
+{
+    return batch->capacity - batch->n_free - batch->n_filled;
+}
+
+/*
+ * Pictures move from the end into the slots without an item, so that the first n_filled slots are
+ * all there is; n_filled is counted anew.
+ */
+void brim_batch_close_holes(brim_batch *batch);
+
+#endif /* BRIM_PIPELINE_BATCH_H */

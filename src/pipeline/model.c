@@ -1,0 +1,169 @@
+/*
+ * model.c - the stage of the model: batches in, results or failures out, whatever memory does.
+ *
+ * A batch that is refused is run again in halves, down to single pictures. A picture that is
+ * refused even by itself is left in its batch, which comes again when everything else is drained;
+ * only then is a refusal its failure.
+ */
+#include "base/fail.h"
+#include "pipeline/stages.h"
+
+static void fail_range(brim_stages *stages, brim_batch *batch, size_t first, size_t n,
+                       const brim_error *err)
+{
+    for (size_t i = first; i < first + n; i++) {
+        brim_item *item = batch->items[i];
+        batch->items[i] = NULL;
+        item->record.step = BRIM_STEP_MODEL;
+        item->record.error = *err;
+        brim_stages_fail(stages, item);
+    }
+}
+
+static void drop_range(brim_batch *batch, size_t first, size_t n)
+{
+    for (size_t i = first; i < first + n; i++) {
+        brim_item_destroy(batch->items[i]);
+        batch->items[i] = NULL;
+    }
+}
+
+static void take_results(brim_stages *stages, brim_batch *batch, size_t first, size_t n,
+                         const brim_output *output)
+{
+    for (size_t i = 0; i < n; i++) {
+        brim_item *item = batch->items[first + i];
+        brim_error err = {0};
+        brim_status status =
+            brim_task_read(stages->options->task, output, i, brim_heap(), &item->record, &err);
+        if (status == BRIM_E_NOMEM) brim_stages_give_up(stages, &err);
+        if (status != BRIM_OK) {
+            fail_range(stages, batch, first + i, 1, &err);
+            continue;
+        }
+        batch->items[first + i] = NULL;
+        if (brim_queue_push(stages->results, item, item->record.dim * sizeof(float)) != BRIM_OK)
+            brim_item_destroy(item);
+    }
+}
+
+/*
+ * What a run has needed is kept for the next one: decoders that read ahead can then not starve the
+ * model. Half of what is usable suffices for batches, since they can be made smaller.
+ */
+static void raise_floor(const brim_stages *stages, size_t n, size_t peak_bytes)
+{
+    brim_budget *budget = stages->options->budget;
+    size_t most = brim_stages_usable_bytes(stages->options);
+
+    if (n > 1) most /= 2;
+    if (peak_bytes > most) peak_bytes = most;
+    if (peak_bytes > brim_budget_usage(budget, BRIM_ACCOUNT_ACTIVATIONS).floor_bytes)
+        brim_budget_set_floor(budget, BRIM_ACCOUNT_ACTIVATIONS, peak_bytes);
+}
+
+/* One run of pictures first..first+n; on success their results have gone on. */
+static brim_status run_once(brim_stages *stages, brim_batch *batch, size_t first, size_t n,
+                            brim_error *err)
+{
+    brim_session *session = stages->options->session;
+    brim_counters *counters = stages->options->counters;
+    size_t fixed = brim_session_fixed_batch(session);
+    float *pixels = batch->tensor + first * batch->slot_floats;
+    brim_output output;
+
+    /* A fixed batch is filled up with zeros; what comes out for them is never looked at. */
+    if (fixed > n)
+        memset(pixels + n * batch->slot_floats, 0,
+               (fixed - n) * batch->slot_floats * sizeof(float));
+    brim_status status = brim_session_run(session, pixels, fixed ? fixed : n, batch->height,
+                                          batch->width, &output, err);
+    brim_count(&counters->n_batches, 1);
+    if (status == BRIM_OK && (output.n_dims == 0 || output.dims[0] < n))
+        status = brim_fail(err, BRIM_E_RUNTIME, "the model gave fewer results than pictures");
+    if (status == BRIM_OK) take_results(stages, batch, first, n, &output);
+    brim_session_give_back(session);
+    if (status == BRIM_OK) {
+        brim_batcher_note_ran(stages->batcher, n);
+        raise_floor(stages, n, session->run_peak_bytes);
+    } else if (status == BRIM_E_BUDGET) {
+        brim_batcher_note_refused(stages->batcher, n);
+        brim_count(&counters->n_refusals, 1);
+    }
+    return status;
+}
+
+/* Items that are still in the batch afterwards had no room even one by one. */
+static void run_range(brim_stages *stages, brim_batch *batch, size_t first, size_t n)
+{
+    bool can_split = n > 1 && brim_session_fixed_batch(stages->options->session) == 0;
+    brim_error err = {0};
+
+    brim_status status = run_once(stages, batch, first, n, &err);
+    if (status == BRIM_OK) return;
+    if (status == BRIM_E_NOMEM) {
+        brim_stages_give_up(stages, &err);
+        drop_range(batch, first, n);
+    } else if (can_split) {
+        brim_count(&stages->options->counters->n_splits, 1);
+        run_range(stages, batch, first, n / 2);
+        run_range(stages, batch, first + n / 2, n - n / 2);
+    } else if (status != BRIM_E_BUDGET || batch->is_alone) {
+        fail_range(stages, batch, first, n, &err);
+    }
+}
+
+/* With all memory there is: nothing else is at work, no floor holds, no page lies idle. */
+static void run_alone(brim_stages *stages, brim_batch *batch)
+{
+    brim_budget *budget = stages->options->budget;
+    size_t n = batch->n_filled;
+    size_t step = brim_session_fixed_batch(stages->options->session) > 0 ? n : 1;
+
+    brim_count(&stages->options->counters->n_set_aside, n);
+    brim_budget_lift_floors(budget);
+    for (size_t i = 0; i < n; i += step) {
+        brim_budget_trim(budget);
+        run_range(stages, batch, i, step);
+    }
+    brim_budget_restore_floors(budget);
+}
+
+static void trim_now_and_then(brim_stages *stages, uint64_t n_batches)
+{
+    uint64_t every = stages->options->trim_every;
+
+    if (every == 0 || n_batches % every != 0) return;
+    brim_budget_trim(stages->options->budget);
+    brim_count(&stages->options->counters->n_trims, 1);
+}
+
+static bool has_items(const brim_batch *batch)
+{
+    for (size_t i = 0; i < batch->capacity; i++)
+        if (batch->items[i]) return true;
+    return false;
+}
+
+void *brim_stage_model(void *arg)
+{
+    brim_stages *stages = arg;
+    uint64_t n_batches = 0;
+    brim_batch *batch;
+
+    while (brim_batcher_next(stages->batcher, &batch) == BRIM_OK) {
+        if (atomic_load(&stages->broken))
+            drop_range(batch, 0, batch->n_filled);
+        else if (batch->is_alone)
+            run_alone(stages, batch);
+        else
+            run_range(stages, batch, 0, batch->n_filled);
+        if (has_items(batch))
+            brim_batcher_set_aside(stages->batcher, batch);
+        else
+            brim_batcher_give_back(stages->batcher, batch);
+        trim_now_and_then(stages, ++n_batches);
+    }
+    brim_stages_thread_ends(stages);
+    return NULL;
+}

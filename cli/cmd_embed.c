@@ -9,7 +9,7 @@
 typedef struct embed_args {
     const char *model, *store, *precision, *processor, *layer, *root, *device;
     size_t memory_bytes;
-    uint64_t batch, n_threads, limit, max_px, file_timeout_s;
+    uint64_t batch, n_threads, limit, max_px, file_timeout_s, trim_every;
     bool raw, nul_lists, retry_failed, json, quiet, verbose;
 } embed_args;
 
@@ -34,7 +34,9 @@ static const cli_option OPTIONS[] = {
     {"processor", 0, CLI_TEXT, offsetof(embed_args, processor), "FILE",
      "another preprocessor_config.json", 0, false},
     {"memory", 0, CLI_BYTES, offsetof(embed_args, memory_bytes), "SIZE",
-     "ceiling for brimful's buffers, as 6GiB (80 % of what is free)", 0, false},
+     "ceiling for the whole process, as 6GiB (80 % of what is free)", 0, false},
+    {"trim-every", 0, CLI_COUNT, offsetof(embed_args, trim_every), "N",
+     "give idle memory back every N batches (when it is short)", UINT32_MAX, false},
     {"batch", 0, CLI_COUNT, offsetof(embed_args, batch), "N|auto",
      "pictures in one run of the model (auto)", 65536, true},
     {"threads", 0, CLI_COUNT, offsetof(embed_args, n_threads), "N",
@@ -130,7 +132,7 @@ static void say_passed_over(const brim_progress *c)
 static void say_report(const brim_report *report, const embed_args *args)
 {
     const brim_progress *c = &report->counts;
-    char store[512];
+    char store[512], memory[512];
 
     brim_escape_line(args->store, store, sizeof(store));
     if (is_nothing_found(report)) {
@@ -153,11 +155,13 @@ static void say_report(const brim_report *report, const embed_args *args)
             c->n_done == 1 ? "" : "s", store, c->elapsed_s, c->rows_per_s);
     cli_print_bytes(stderr, report->peak_resident_bytes);
     fputs(report->stopped ? "; the same command goes on from here\n" : "\n", stderr);
+    brim_report_memory_line(report, memory, sizeof(memory));
+    fprintf(stderr, "%s\n", memory);
 }
 
 static bool print_json(const brim_report *report)
 {
-    char line[1024];
+    char line[BRIM_REPORT_JSON_BYTES];
 
     return brim_report_json(report, line, sizeof(line)) == BRIM_OK && puts(line) >= 0 &&
            fflush(stdout) == 0;
@@ -203,6 +207,7 @@ static int embed_run(int argc, char **argv)
     options.retry_failed = args.retry_failed;
     options.limit = args.limit;
     options.memory_bytes = args.memory_bytes;
+    options.trim_every = (uint32_t)args.trim_every;
     options.n_threads = (uint32_t)args.n_threads;
     options.batch = (uint32_t)args.batch;
     options.max_px = args.max_px;

@@ -17,7 +17,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "brimful/arena.h"
 #include "brimful/log.h"
+#include "brimful/memory.h"
 #include "brimful/observe.h"
 #include "brimful/status.h"
 
@@ -51,7 +53,9 @@ typedef struct brim_embed_options {
     bool retry_failed; /* do rows again that failed in an earlier run */
     uint64_t limit;    /* rows to do at most; 0 = all */
 
-    size_t memory_bytes;     /* hard limit of what is ours; 0 = 80 % of what is free */
+    size_t memory_bytes;     /* hard limit of the whole process; 0 = 80 % of what is free */
+    uint32_t trim_every;     /* batches after which idle memory goes back to the system; 0 = kept
+                                until memory is short */
     uint32_t n_threads;      /* 0 = the CPUs we may use */
     uint32_t batch;          /* pictures in a run of the model; 0 = auto */
     uint64_t max_px;         /* of one picture; 0 = 178,956,970 */
@@ -64,16 +68,21 @@ typedef struct brim_embed_options {
     uint32_t progress_ms; /* between two calls; 0 = 500 */
 } brim_embed_options;
 
-/* What a run did. */
+/* What a run did. Memory is told as it was at the run's end; peaks are since the job was made. */
 typedef struct brim_report {
     size_t struct_bytes;        /* set by BRIM_OPTIONS */
     bool stopped;               /* ended early by brim_job_stop() */
     uint64_t n_known;           /* rows that the set held before, failures included */
     size_t limit_bytes;         /* --memory */
-    size_t peak_bytes;          /* highest sum of our accounts */
+    size_t peak_bytes;          /* the most that was held by all accounts, idle pages included */
+    size_t peak_live_bytes;     /* the same without idle pages */
     size_t peak_resident_bytes; /* of the process, as the system counts (VmHWM); 0 = unknown */
-    double load_s;              /* to load the model and open everything */
-    brim_progress counts;       /* last: it may grow */
+    size_t unrouted_bytes;      /* measured: libraries, weights, SQLite, stacks, and a tenth more */
+    brim_account_usage accounts[BRIM_N_ACCOUNTS];
+    brim_arena_usage arena;
+    double huge_frac; /* of the arena's resident bytes, those in huge pages; below 0 = unknown */
+    double load_s;    /* to load the model and open everything */
+    brim_progress counts; /* last: it may grow */
 } brim_report;
 
 /*
@@ -96,8 +105,17 @@ BRIM_API void brim_job_stop(brim_job *job);
 /* Accepts NULL. */
 BRIM_API void brim_job_destroy(brim_job *job);
 
+/* Enough for any report as JSON. */
+enum { BRIM_REPORT_JSON_BYTES = 4096 };
+
 /* The report as one line of JSON; never cut: BRIM_E_ARG and "" where capacity is short. */
 BRIM_API brim_status brim_report_json(const brim_report *report, char *out, size_t capacity);
+
+/*
+ * "memory: limit 2.0 GiB, held at most 310 MiB (...); arena ...; 0 refusals, 0 splits" into out
+ * (capacity bytes, cut where it is short): where memory went, for people. Returns the length.
+ */
+BRIM_API size_t brim_report_memory_line(const brim_report *report, char *out, size_t capacity);
 
 #ifdef __cplusplus
 }

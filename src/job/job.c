@@ -1,8 +1,9 @@
 /*
  * job.c - the facade: options in, a wired pipeline out.
  *
- * Opening goes from what fails fastest to what costs most (inputs, store, model files, processor,
- * the model itself), so that a misspelt name is told before a model is loaded.
+ * Opening goes from what fails fastest to what costs most (inputs, model files, processor, the
+ * model itself), so that a misspelt name is told before a model is loaded. What all that takes is
+ * measured before the first picture.
  */
 #include "brimful/job.h"
 
@@ -12,8 +13,8 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/size.h"
 #include "base/system.h"
-#include "brimful/memory.h"
 #include "image/processor.h"
 #include "job/count.h"
 #include "job/identity.h"
@@ -30,10 +31,20 @@ enum {
     MAX_THREADS = 1024,
     DEFAULT_TIMEOUT_S = 30,
     DEFAULT_PROGRESS_MS = 500,
+    LOOK_MS = 250, /* at the system's memory */
 };
 
-/* Below this not even the queues and one small batch find room. */
+/* Below this nothing runs, whatever the model. */
 static const size_t MIN_MEMORY_BYTES = 24u << 20;
+
+/* What the queues, one small picture and the smallest of models need beside what is loaded. */
+static const size_t LEAST_LEFT_BYTES = 12u << 20;
+
+/* Loading holds the file as it was read, the graph made of it, and its weights once more as the
+ * kernels want them: up to three times the file at the peak (2.7 by trial). */
+static const uint64_t LOAD_FACTOR = 3;
+/* The runtime itself, with what it works on while it loads. */
+static const uint64_t RUNTIME_BYTES = 32u << 20;
 
 /* Where Pillow refuses a picture as a decompression bomb: twice its own warning. */
 static const uint64_t DEFAULT_MAX_PX = 178956970;
@@ -94,6 +105,66 @@ static size_t lower_to_free(size_t wanted_bytes, const brim_log *log)
     return free_bytes > MIN_MEMORY_BYTES ? free_bytes : MIN_MEMORY_BYTES;
 }
 
+/* What is left of the limit beside libraries, weights and stacks. */
+static size_t usable_bytes(const brim_job *job)
+{
+    size_t limit = brim_budget_limit_bytes(job->budget);
+    size_t unrouted = brim_budget_usage(job->budget, BRIM_ACCOUNT_UNROUTED).live_bytes;
+
+    return limit > unrouted ? limit - unrouted : 0;
+}
+
+/* An arena takes up to four times its limit in address space. Where that is short (ulimit -v) it
+ * may have half of it, since everything else needs some too. */
+static brim_status make_arena(size_t limit_bytes, brim_arena **out, brim_error *err)
+{
+    brim_arena_options options = BRIM_OPTIONS(brim_arena_options);
+    uint64_t share = brim_system_free_address_space("") / 8;
+
+    options.limit_bytes = share < limit_bytes ? (size_t)share : limit_bytes;
+    return brim_arena_create(&options, out, err);
+}
+
+static brim_status open_memory(brim_job *job, brim_error *err)
+{
+    size_t limit_bytes = lower_to_free(job->options.memory_bytes, job->options.log);
+    brim_arena *arena;
+
+    brim_status status = brim_budget_create(limit_bytes, &job->budget, err);
+    if (status == BRIM_OK) status = make_arena(brim_budget_limit_bytes(job->budget), &arena, err);
+    if (status == BRIM_OK) brim_budget_set_arena(job->budget, arena);
+    return status;
+}
+
+/* Told before gigabytes are read in vain, or the system ends us for them. */
+static brim_status check_load(const brim_job *job, brim_error *err)
+{
+    uint64_t limit = brim_budget_limit_bytes(job->budget);
+    uint64_t needed = brim_system_resident_bytes() + RUNTIME_BYTES;
+    uint64_t most = limit > needed ? (limit - needed) / LOAD_FACTOR : 0;
+    uint64_t bytes = brim_model_bytes(job->files.onnx, most);
+
+    needed += LOAD_FACTOR * bytes;
+    if (needed <= limit) return BRIM_OK;
+    return brim_fail(err, BRIM_E_BUDGET,
+                     "%s: loading it takes %llu MiB or more, limit %llu MiB (--memory)",
+                     job->files.onnx, (unsigned long long)brim_mib_up(needed),
+                     (unsigned long long)(limit >> 20));
+}
+
+/* Once everything is loaded: what it takes, and whether enough is left to do anything with it. */
+static brim_status measure_memory(const brim_job *job, brim_error *err)
+{
+    size_t limit = brim_budget_limit_bytes(job->budget);
+
+    brim_status status = brim_budget_measure(job->budget);
+    if (status == BRIM_OK && usable_bytes(job) >= LEAST_LEFT_BYTES) return BRIM_OK;
+    return brim_fail(
+        err, BRIM_E_BUDGET,
+        "the model and its runtime take %zu MiB of the limit of %zu MiB: give more --memory",
+        brim_mib_up(brim_budget_usage(job->budget, BRIM_ACCOUNT_UNROUTED).live_bytes), limit >> 20);
+}
+
 /* True where every picture becomes a tensor of one shape, which is told then. */
 static bool has_one_shape(const brim_processor *processor, uint32_t *height, uint32_t *width)
 {
@@ -124,14 +195,14 @@ static brim_status check_sizes(const brim_job *job, brim_error *err)
         (long long)dims[3], (long long)dims[2]);
 }
 
-/* Half of the limit may go into batches of one shape: one with the model, one that is filled. */
+/* Half of that may go into batches of one shape: one with the model, one that is filled. */
 static size_t largest_batch(const brim_job *job)
 {
     uint32_t height, width;
 
     if (!has_one_shape(job->processor, &height, &width)) return MAX_BATCH;
     size_t slot_bytes = (size_t)height * width * 3 * sizeof(float);
-    size_t most = brim_budget_limit_bytes(job->budget) / 4 / slot_bytes;
+    size_t most = usable_bytes(job) / 4 / slot_bytes;
     return most > 0 ? most : 1;
 }
 
@@ -148,8 +219,9 @@ static brim_status choose_batch(brim_job *job, brim_error *err)
     if (job->batch <= most) return BRIM_OK;
     if (fixed || job->options.batch)
         return brim_fail(err, BRIM_E_ARG,
-                         "a batch of %zu is too much for %zu MiB: take up to %zu, or more --memory",
-                         job->batch, brim_budget_limit_bytes(job->budget) >> 20, most);
+                         "a batch of %zu is too much for the %zu MiB that the model leaves: take up"
+                         " to %zu, or more --memory",
+                         job->batch, usable_bytes(job) >> 20, most);
     job->batch = most;
     return BRIM_OK;
 }
@@ -226,10 +298,11 @@ static brim_status open_model(brim_job *job, const brim_alloc *mem, brim_error *
     brim_onnx_options onnx = {.path = job->files.onnx,
                               .n_threads = options->n_threads,
                               .layer = options->layer,
+                              .budget = job->budget,
                               .log = options->log};
-    status = brim_session_open_onnx(mem, &onnx, &job->session, err);
+    status = check_load(job, err);
+    if (status == BRIM_OK) status = brim_session_open_onnx(mem, &onnx, &job->session, err);
     if (status == BRIM_OK) status = check_sizes(job, err);
-    if (status == BRIM_OK) status = choose_batch(job, err);
     if (status == BRIM_OK)
         status = brim_task_embed_check(&job->session->layers[job->session->layer], err);
     return status;
@@ -245,8 +318,7 @@ brim_status brim_embed_create(const brim_embed_options *options, brim_job **out,
     if (!job) return brim_fail(err, status, "no memory for a job");
     status = copy_options(&job->options, options, err);
     if (status != BRIM_OK) goto fail;
-    size_t memory_bytes = lower_to_free(job->options.memory_bytes, job->options.log);
-    status = brim_budget_create(memory_bytes, &job->budget, err);
+    status = open_memory(job, err);
     if (status != BRIM_OK) goto fail;
 
     const brim_alloc *mem = brim_heap(); /* of what there is one of */
@@ -254,6 +326,8 @@ brim_status brim_embed_create(const brim_embed_options *options, brim_job **out,
     status = open_source(job, mem, err);
     if (status == BRIM_OK) status = open_model(job, mem, err);
     if (status == BRIM_OK) status = brim_store_open(mem, job->options.store, &job->store, err);
+    if (status == BRIM_OK) status = measure_memory(job, err);
+    if (status == BRIM_OK) status = choose_batch(job, err);
     if (status == BRIM_OK) status = begin_set(job, err);
     if (status != BRIM_OK) goto fail;
     job->load_s = (double)(brim_now_ns() - started_ns) / 1e9;
@@ -285,8 +359,9 @@ static void show_progress(void *ctx)
     job->options.progress(job->options.progress_ctx, &progress);
 }
 
-static void fill_report(const brim_job *job, bool stopped, brim_report *out)
+static brim_report make_report(const brim_job *job, bool stopped)
 {
+    brim_arena *arena = brim_budget_arena(job->budget);
     brim_report report = {
         .struct_bytes = sizeof(report),
         .counts = snapshot(job),
@@ -294,36 +369,52 @@ static void fill_report(const brim_job *job, bool stopped, brim_report *out)
         .n_known = job->n_known,
         .limit_bytes = brim_budget_limit_bytes(job->budget),
         .peak_bytes = brim_budget_peak_bytes(job->budget),
+        .peak_live_bytes = brim_budget_peak_live_bytes(job->budget),
         .peak_resident_bytes = brim_system_peak_resident_bytes(),
+        .arena = brim_arena_usage_now(arena),
+        .huge_frac = brim_arena_huge_frac(arena),
         .load_s = job->load_s,
     };
-    size_t bytes = out->struct_bytes < sizeof(report) ? out->struct_bytes : sizeof(report);
-    report.struct_bytes = out->struct_bytes;
-    memcpy(out, &report, bytes);
+
+    for (size_t i = 0; i < BRIM_N_ACCOUNTS; i++)
+        report.accounts[i] = brim_budget_usage(job->budget, (brim_account)i);
+    report.unrouted_bytes = report.accounts[BRIM_ACCOUNT_UNROUTED].live_bytes;
+    return report;
+}
+
+/* As much as an older caller has room for. */
+static void hand_out(const brim_report *report, brim_report *out)
+{
+    size_t bytes = out->struct_bytes, known = sizeof(*report);
+
+    memcpy(out, report, bytes < known ? bytes : known);
+    out->struct_bytes = bytes;
 }
 
 /* The store's own word of how the run ended; on a broken run the first failure is the one to tell.
  */
-static brim_status finish_run(brim_job *job, brim_status status, bool stopped, brim_error *err)
+static brim_status finish_run(brim_job *job, brim_status status, const brim_report *report,
+                              brim_error *err)
 {
-    char summary[1024];
-    brim_report report = BRIM_OPTIONS(brim_report);
+    char summary[BRIM_REPORT_JSON_BYTES];
     brim_error later;
 
-    fill_report(job, stopped, &report);
-    if (brim_report_json(&report, summary, sizeof(summary)) != BRIM_OK)
+    if (brim_report_json(report, summary, sizeof(summary)) != BRIM_OK)
         snprintf(summary, sizeof(summary), "{}");
-    const char *outcome = status != BRIM_OK ? "failed" : stopped ? "stopped" : "done";
+    const char *outcome = status != BRIM_OK ? "failed" : report->stopped ? "stopped" : "done";
     brim_status finished = brim_store_finish(job->store, outcome, summary, &later);
     if (status != BRIM_OK || finished == BRIM_OK) return status;
     if (err) *err = later;
     return finished;
 }
 
-brim_status brim_job_run(brim_job *job, brim_report *report, brim_error *err)
+brim_status brim_job_run(brim_job *job, brim_report *out, brim_error *err)
 {
+    brim_report report;
+
     if (job->ran) {
-        if (report) fill_report(job, false, report);
+        report = make_report(job, false);
+        if (out) hand_out(&report, out);
         return brim_fail(err, BRIM_E_ARG, "a job runs once");
     }
     job->ran = true;
@@ -341,6 +432,8 @@ brim_status brim_job_run(brim_job *job, brim_report *report, brim_error *err)
         .limit = job->options.limit,
         .max_px = job->options.max_px,
         .timeout_ns = job->options.file_timeout_s * 1000000000ull,
+        .trim_every = job->options.trim_every,
+        .look_ns = LOOK_MS * 1000000ull,
         .log = job->options.log,
         .stop = &job->stop,
         .tick = show_progress,
@@ -350,9 +443,9 @@ brim_status brim_job_run(brim_job *job, brim_report *report, brim_error *err)
         brim_row_count_start(&job->count, &job->source_options, &job->counters);
     brim_status status = brim_pipeline_run(&options, err);
     brim_row_count_stop(&job->count);
-    bool stopped = status == BRIM_OK && atomic_load(&job->stop);
-    status = finish_run(job, status, stopped, err);
-    if (report) fill_report(job, stopped, report);
+    report = make_report(job, status == BRIM_OK && atomic_load(&job->stop));
+    status = finish_run(job, status, &report, err);
+    if (out) hand_out(&report, out);
     return status;
 }
 
@@ -371,29 +464,4 @@ void brim_job_destroy(brim_job *job)
     brim_source_close(job->source);
     brim_budget_destroy(job->budget);
     brim_alloc_release(brim_heap(), job, sizeof(*job));
-}
-
-/* By jansson, which writes numbers the same way in every locale. */
-brim_status brim_report_json(const brim_report *report, char *out, size_t capacity)
-{
-    const brim_progress *c = &report->counts;
-    json_t *all = json_pack(
-        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:f, s:f, s:f, s:I, s:I, s:I}", "images",
-        (json_int_t)c->n_done, "failed", (json_int_t)c->n_failed, "already_done",
-        (json_int_t)c->n_already, "failed_earlier", (json_int_t)c->n_failed_earlier,
-        "repeated_keys", (json_int_t)c->n_repeats, "skipped_files", (json_int_t)c->n_skipped,
-        "incomplete_inputs", (json_int_t)c->n_incomplete, "batches", (json_int_t)c->n_batches,
-        "stopped", (int)report->stopped, "load_s", report->load_s, "run_s", c->elapsed_s,
-        "rows_per_s", c->rows_per_s, "memory_limit_bytes", (json_int_t)report->limit_bytes,
-        "peak_reserved_bytes", (json_int_t)report->peak_bytes, "peak_resident_bytes",
-        (json_int_t)report->peak_resident_bytes);
-    size_t n = all ? json_dumpb(all, out, capacity, JSON_REAL_PRECISION(6)) : 0;
-
-    json_decref(all);
-    if (n == 0 || n >= capacity) {
-        if (capacity > 0) out[0] = '\0';
-        return all ? BRIM_E_ARG : BRIM_E_NOMEM;
-    }
-    out[n] = '\0';
-    return BRIM_OK;
 }

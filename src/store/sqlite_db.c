@@ -14,6 +14,10 @@
 
 enum { LOCK_WAIT_MS = 30000 };
 
+/* SQLite's own memory is in no account, only measured at the start: whatever it was built with, its
+ * cache of pages is bounded, in KiB, and no file is mapped, which would count as resident. */
+static const char BOUNDS[] = "PRAGMA cache_size=-2048; PRAGMA mmap_size=0";
+
 brim_status brim_sqlite_fail(sqlite3 *db, const char *path, brim_error *err)
 {
     int code = sqlite3_errcode(db);
@@ -86,13 +90,15 @@ brim_status brim_sqlite_open(const char *path, brim_sqlite_mode mode, char absol
 
     int flags = mode == BRIM_SQLITE_READ ? SQLITE_OPEN_READONLY
                                          : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-    if (sqlite3_open_v2(absolute, out, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
-        if (!*out) return brim_fail(err, BRIM_E_NOMEM, "%s: no memory to open it", path);
-        status = brim_sqlite_fail(*out, path, err);
-        sqlite3_close(*out);
-        *out = NULL;
-        return status;
+    int rc = sqlite3_open_v2(absolute, out, flags | SQLITE_OPEN_NOMUTEX, NULL);
+    if (!*out) return brim_fail(err, BRIM_E_NOMEM, "%s: no memory to open it", path);
+    if (rc == SQLITE_OK) {
+        sqlite3_busy_timeout(*out, LOCK_WAIT_MS);
+        rc = sqlite3_exec(*out, BOUNDS, NULL, NULL, NULL);
     }
-    sqlite3_busy_timeout(*out, LOCK_WAIT_MS);
-    return BRIM_OK;
+    if (rc == SQLITE_OK) return BRIM_OK;
+    status = brim_sqlite_fail(*out, path, err);
+    sqlite3_close(*out);
+    *out = NULL;
+    return status;
 }

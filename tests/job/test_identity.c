@@ -266,6 +266,36 @@ static void says_what_cannot_be_read(void **state)
     fails(state, "m/model.onnx", "data.bin: Permission denied");
 }
 
+static void the_size_of_a_model_is_that_of_all_its_files(void **state)
+{
+    const char *model = "m/model.onnx";
+    static const char NAMES[] =
+        NAMED("\010", "data.bin") NAMED("\010", "data.bin") NAMED("\010", "more.bin")
+            NAMED("\010", "data.bin") NAMED("\010", "gone.bin") NAMED("\010", "link.bin");
+    const uint64_t own = sizeof(NAMES) - 1;
+
+    fake_file(state, model, NAMES);
+    assert_int_equal(brim_model_bytes(temp_path(state, model), UINT64_MAX), own);
+    fake_file(state, "m/data.bin", "12345");
+    fake_file(state, "m/more.bin", "1234567");
+    fake_file(state, "m/other.bin", "123456789");
+    assert_int_equal(brim_model_bytes(temp_path(state, model), UINT64_MAX), own + 12);
+    /* another name of the same bytes */
+    assert_int_equal(symlink("data.bin", temp_path(state, "m/link.bin")), 0);
+    assert_int_equal(brim_model_bytes(temp_path(state, model), UINT64_MAX), own + 12);
+    /* enough is enough */
+    assert_int_equal(brim_model_bytes(temp_path(state, model), own + 3), own + 5);
+    assert_int_equal(brim_model_bytes(temp_path(state, model), 1), own);
+}
+
+static void what_cannot_be_read_has_no_size(void **state)
+{
+    fake_file(state, "m/empty.onnx", "");
+    assert_int_equal(brim_model_bytes(temp_path(state, "m/empty.onnx"), 9), 0);
+    assert_int_equal(brim_model_bytes(temp_path(state, "m/gone.onnx"), 9), 0);
+    assert_int_equal(brim_model_bytes(temp_path(state, "m"), 9), 0);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, temp_dir_setup, temp_dir_teardown)
@@ -282,6 +312,8 @@ int main(void)
         TEST(what_the_store_remembers_is_not_read_again),
         TEST(a_relative_name_is_looked_for_where_we_stand),
         TEST(says_what_cannot_be_read),
+        TEST(the_size_of_a_model_is_that_of_all_its_files),
+        TEST(what_cannot_be_read_has_no_size),
     };
     return cmocka_run_group_tests_name("job/identity", tests, NULL, NULL);
 }

@@ -99,6 +99,12 @@ BRIM_API brim_status brim_embed_create(const brim_embed_options *options, brim_j
  */
 BRIM_API brim_status brim_job_run(brim_job *job, brim_report *report, brim_error *err);
 
+/*
+ * The job's memory, borrowed until brim_job_destroy(): accounts can be read, peaks reset and idle
+ * pages given back at any time, from any thread (memory.h, arena.h).
+ */
+BRIM_API brim_budget *brim_job_budget(brim_job *job);
+
 /* Asks the run to finish its batches, write them and end. */
 BRIM_API void brim_job_stop(brim_job *job);
 

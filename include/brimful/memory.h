@@ -126,6 +126,8 @@ BRIM_API brim_status brim_budget_measure(brim_budget *budget);
 BRIM_API size_t brim_budget_trim(brim_budget *budget);
 
 BRIM_API size_t brim_budget_limit_bytes(const brim_budget *budget);
+/* What of the limit libraries, weights and stacks leave: limit less unrouted, or 0. */
+BRIM_API size_t brim_budget_usable_bytes(const brim_budget *budget);
 /* All accounts together; pages that lie idle are in no account. */
 BRIM_API size_t brim_budget_live_bytes(const brim_budget *budget);
 /* The most that brim_budget_live_bytes() was. */

@@ -18,6 +18,7 @@
 #include "image/processor.h"
 #include "job/count.h"
 #include "job/identity.h"
+#include "job/room.h"
 #include "pipeline/pipeline.h"
 #include "session/model_files.h"
 #include "session/onnx.h"
@@ -33,18 +34,6 @@ enum {
     DEFAULT_PROGRESS_MS = 500,
     LOOK_MS = 250, /* at the system's memory */
 };
-
-/* Below this nothing runs, whatever the model. */
-static const size_t MIN_MEMORY_BYTES = 24u << 20;
-
-/* What the queues, one small picture and the smallest of models need beside what is loaded. */
-static const size_t LEAST_LEFT_BYTES = 12u << 20;
-
-/* Loading holds the file as it was read, the graph made of it, and its weights once more as the
- * kernels want them: up to three times the file at the peak (2.7 by trial). */
-static const uint64_t LOAD_FACTOR = 3;
-/* The runtime itself, with what it works on while it loads. */
-static const uint64_t RUNTIME_BYTES = 32u << 20;
 
 /* Where Pillow refuses a picture as a decompression bomb: twice its own warning. */
 static const uint64_t DEFAULT_MAX_PX = 178956970;
@@ -84,85 +73,14 @@ static brim_status copy_options(brim_embed_options *to, const brim_embed_options
         return brim_fail(err, BRIM_E_ARG, "batch %u is beyond %d", to->batch, MAX_BATCH);
     if (to->n_threads > MAX_THREADS)
         return brim_fail(err, BRIM_E_ARG, "threads %u is beyond %d", to->n_threads, MAX_THREADS);
-    if (to->memory_bytes > 0 && to->memory_bytes < MIN_MEMORY_BYTES)
-        return brim_fail(err, BRIM_E_ARG, "--memory: at least %zu MiB are needed",
-                         MIN_MEMORY_BYTES >> 20);
+    if (to->memory_bytes > 0 && to->memory_bytes < BRIM_LEAST_MEMORY_BYTES)
+        return brim_fail(err, BRIM_E_ARG, "--memory: at least %d MiB are needed",
+                         BRIM_LEAST_MEMORY_BYTES >> 20);
     if (to->n_threads == 0) to->n_threads = brim_system_n_cpus("");
     if (to->max_px == 0) to->max_px = DEFAULT_MAX_PX;
     if (to->file_timeout_s == 0) to->file_timeout_s = DEFAULT_TIMEOUT_S;
     if (to->progress_ms == 0) to->progress_ms = DEFAULT_PROGRESS_MS;
     return BRIM_OK;
-}
-
-/* A limit above what is free would be none. */
-static size_t lower_to_free(size_t wanted_bytes, const brim_log *log)
-{
-    size_t free_bytes = brim_memory_free_bytes("");
-
-    if (free_bytes == 0 || wanted_bytes <= free_bytes) return wanted_bytes;
-    brim_log_write(log, BRIM_LOG_NOTE, "--memory is lowered to %zu MiB, which is what is free",
-                   free_bytes >> 20);
-    return free_bytes > MIN_MEMORY_BYTES ? free_bytes : MIN_MEMORY_BYTES;
-}
-
-/* What is left of the limit beside libraries, weights and stacks. */
-static size_t usable_bytes(const brim_job *job)
-{
-    size_t limit = brim_budget_limit_bytes(job->budget);
-    size_t unrouted = brim_budget_usage(job->budget, BRIM_ACCOUNT_UNROUTED).live_bytes;
-
-    return limit > unrouted ? limit - unrouted : 0;
-}
-
-/* An arena takes up to four times its limit in address space. Where that is short (ulimit -v) it
- * may have half of it, since everything else needs some too. */
-static brim_status make_arena(size_t limit_bytes, brim_arena **out, brim_error *err)
-{
-    brim_arena_options options = BRIM_OPTIONS(brim_arena_options);
-    uint64_t share = brim_system_free_address_space("") / 8;
-
-    options.limit_bytes = share < limit_bytes ? (size_t)share : limit_bytes;
-    return brim_arena_create(&options, out, err);
-}
-
-static brim_status open_memory(brim_job *job, brim_error *err)
-{
-    size_t limit_bytes = lower_to_free(job->options.memory_bytes, job->options.log);
-    brim_arena *arena;
-
-    brim_status status = brim_budget_create(limit_bytes, &job->budget, err);
-    if (status == BRIM_OK) status = make_arena(brim_budget_limit_bytes(job->budget), &arena, err);
-    if (status == BRIM_OK) brim_budget_set_arena(job->budget, arena);
-    return status;
-}
-
-/* Told before gigabytes are read in vain, or the system ends us for them. */
-static brim_status check_load(const brim_job *job, brim_error *err)
-{
-    uint64_t limit = brim_budget_limit_bytes(job->budget);
-    uint64_t needed = brim_system_resident_bytes() + RUNTIME_BYTES;
-    uint64_t most = limit > needed ? (limit - needed) / LOAD_FACTOR : 0;
-    uint64_t bytes = brim_model_bytes(job->files.onnx, most);
-
-    needed += LOAD_FACTOR * bytes;
-    if (needed <= limit) return BRIM_OK;
-    return brim_fail(err, BRIM_E_BUDGET,
-                     "%s: loading it takes %llu MiB or more, limit %llu MiB (--memory)",
-                     job->files.onnx, (unsigned long long)brim_mib_up(needed),
-                     (unsigned long long)(limit >> 20));
-}
-
-/* Once everything is loaded: what it takes, and whether enough is left to do anything with it. */
-static brim_status measure_memory(const brim_job *job, brim_error *err)
-{
-    size_t limit = brim_budget_limit_bytes(job->budget);
-
-    brim_status status = brim_budget_measure(job->budget);
-    if (status == BRIM_OK && usable_bytes(job) >= LEAST_LEFT_BYTES) return BRIM_OK;
-    return brim_fail(
-        err, BRIM_E_BUDGET,
-        "the model and its runtime take %zu MiB of the limit of %zu MiB: give more --memory",
-        brim_mib_up(brim_budget_usage(job->budget, BRIM_ACCOUNT_UNROUTED).live_bytes), limit >> 20);
 }
 
 /* True where every picture becomes a tensor of one shape, which is told then. */
@@ -202,7 +120,7 @@ static size_t largest_batch(const brim_job *job)
 
     if (!has_one_shape(job->processor, &height, &width)) return MAX_BATCH;
     size_t slot_bytes = (size_t)height * width * 3 * sizeof(float);
-    size_t most = usable_bytes(job) / 4 / slot_bytes;
+    size_t most = brim_budget_usable_bytes(job->budget) / 4 / slot_bytes;
     return most > 0 ? most : 1;
 }
 
@@ -221,7 +139,7 @@ static brim_status choose_batch(brim_job *job, brim_error *err)
         return brim_fail(err, BRIM_E_ARG,
                          "a batch of %zu is too much for the %zu MiB that the model leaves: take up"
                          " to %zu, or more --memory",
-                         job->batch, usable_bytes(job) >> 20, most);
+                         job->batch, brim_budget_usable_bytes(job->budget) >> 20, most);
     job->batch = most;
     return BRIM_OK;
 }
@@ -300,7 +218,7 @@ static brim_status open_model(brim_job *job, const brim_alloc *mem, brim_error *
                               .layer = options->layer,
                               .budget = job->budget,
                               .log = options->log};
-    status = check_load(job, err);
+    status = brim_room_check_load(job->budget, job->files.onnx, err);
     if (status == BRIM_OK) status = brim_session_open_onnx(mem, &onnx, &job->session, err);
     if (status == BRIM_OK) status = check_sizes(job, err);
     if (status == BRIM_OK)
@@ -318,7 +236,7 @@ brim_status brim_embed_create(const brim_embed_options *options, brim_job **out,
     if (!job) return brim_fail(err, status, "no memory for a job");
     status = copy_options(&job->options, options, err);
     if (status != BRIM_OK) goto fail;
-    status = open_memory(job, err);
+    status = brim_room_open(job->options.memory_bytes, job->options.log, &job->budget, err);
     if (status != BRIM_OK) goto fail;
 
     const brim_alloc *mem = brim_heap(); /* of what there is one of */
@@ -326,7 +244,7 @@ brim_status brim_embed_create(const brim_embed_options *options, brim_job **out,
     status = open_source(job, mem, err);
     if (status == BRIM_OK) status = open_model(job, mem, err);
     if (status == BRIM_OK) status = brim_store_open(mem, job->options.store, &job->store, err);
-    if (status == BRIM_OK) status = measure_memory(job, err);
+    if (status == BRIM_OK) status = brim_room_check_left(job->budget, err);
     if (status == BRIM_OK) status = choose_batch(job, err);
     if (status == BRIM_OK) status = begin_set(job, err);
     if (status != BRIM_OK) goto fail;
@@ -447,6 +365,11 @@ brim_status brim_job_run(brim_job *job, brim_report *out, brim_error *err)
     status = finish_run(job, status, &report, err);
     if (out) hand_out(&report, out);
     return status;
+}
+
+brim_budget *brim_job_budget(brim_job *job)
+{
+    return job->budget;
 }
 
 void brim_job_stop(brim_job *job)

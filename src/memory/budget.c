@@ -399,6 +399,13 @@ size_t brim_budget_limit_bytes(const brim_budget *budget)
     return budget->limit_bytes;
 }
 
+size_t brim_budget_usable_bytes(const brim_budget *budget)
+{
+    size_t unrouted = brim_budget_usage(budget, BRIM_ACCOUNT_UNROUTED).live_bytes;
+
+    return budget->limit_bytes > unrouted ? budget->limit_bytes - unrouted : 0;
+}
+
 size_t brim_budget_live_bytes(const brim_budget *budget)
 {
     enter(budget);

@@ -115,15 +115,6 @@ static outlook wait_for_memory(brim_batcher *self)
     return TRY_AGAIN;
 }
 
-/* What there is beyond libraries, weights and stacks. */
-static size_t usable_bytes(const brim_batcher *self)
-{
-    size_t limit = brim_budget_limit_bytes(self->budget);
-    size_t unrouted = brim_budget_usage(self->budget, BRIM_ACCOUNT_UNROUTED).live_bytes;
-
-    return limit > unrouted ? limit - unrouted : 0;
-}
-
 static brim_status too_large(const brim_batcher *self, const char *what, size_t bytes,
                              brim_error *err)
 {
@@ -225,7 +216,7 @@ static brim_status try_alone(brim_batcher *self, uint32_t height, uint32_t width
 /* The floor of decoders is what the largest picture so far has needed, within reason. */
 static void raise_floor(brim_batcher *self, size_t scratch_bytes)
 {
-    size_t most = usable_bytes(self) / DECODER_FLOOR_SHARE;
+    size_t most = brim_budget_usable_bytes(self->budget) / DECODER_FLOOR_SHARE;
 
     if (scratch_bytes > most) scratch_bytes = most;
     if (scratch_bytes > brim_budget_usage(self->budget, BRIM_ACCOUNT_DECODERS).floor_bytes)

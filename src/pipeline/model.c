@@ -54,7 +54,7 @@ static void take_results(brim_stages *stages, brim_batch *batch, size_t first, s
 static void raise_floor(const brim_stages *stages, size_t n, size_t peak_bytes)
 {
     brim_budget *budget = stages->options->budget;
-    size_t most = brim_stages_usable_bytes(stages->options);
+    size_t most = brim_budget_usable_bytes(budget);
 
     if (n > 1) most /= 2;
     if (peak_bytes > most) peak_bytes = most;

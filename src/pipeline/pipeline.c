@@ -39,7 +39,7 @@ static void fetch_gave_up(void *ctx, const brim_error *err)
 
 static size_t pool_bytes(const brim_pipeline_options *options)
 {
-    size_t share = brim_stages_usable_bytes(options) / 8;
+    size_t share = brim_budget_usable_bytes(options->budget) / 8;
     size_t wanted = options->n_decoders * POOL_BYTES_PER_DECODER;
 
     return share < wanted ? share : wanted;
@@ -82,7 +82,7 @@ static brim_status open_stages(brim_stages *stages, const brim_pipeline_options 
     stages->has_pool = status == BRIM_OK;
     /* Until a run has shown what it needs. */
     brim_budget_set_floor(options->budget, BRIM_ACCOUNT_ACTIVATIONS,
-                          brim_stages_usable_bytes(options) / FIRST_FLOOR_SHARE);
+                          brim_budget_usable_bytes(options->budget) / FIRST_FLOOR_SHARE);
     return status;
 }
 

@@ -6,14 +6,6 @@
 
 enum { MAX_COMMIT = 256 }; /* records in one transaction */
 
-size_t brim_stages_usable_bytes(const brim_pipeline_options *options)
-{
-    size_t limit = brim_budget_limit_bytes(options->budget);
-    size_t unrouted = brim_budget_usage(options->budget, BRIM_ACCOUNT_UNROUTED).live_bytes;
-
-    return limit > unrouted ? limit - unrouted : 0;
-}
-
 void brim_stages_thread_ends(brim_stages *stages)
 {
     brim_monitor_enter(&stages->monitor);

@@ -34,9 +34,6 @@ bool brim_stages_stopping(const brim_stages *stages);
 /* The item's record holds a failure: on to the writer with it. */
 void brim_stages_fail(brim_stages *stages, brim_item *item);
 
-/* Bytes of the limit that libraries, weights and stacks leave. */
-size_t brim_stages_usable_bytes(const brim_pipeline_options *options);
-
 /* The last word of each stage's thread. */
 void brim_stages_thread_ends(brim_stages *stages);
 

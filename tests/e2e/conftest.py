@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -20,6 +21,8 @@ MODEL = CACHE / "models" / "efficientnet-lite0"
 PHOTOS = CACHE / "photos" / "demo"
 SANITIZED = bool(os.environ.get("BRIMFUL_SANITIZE"))
 SMALL_MODELS = pathlib.Path(__file__).resolve().parent.parent / "data" / "models"
+
+MIB = 2**20
 
 Image.MAX_IMAGE_PIXELS = None
 
@@ -122,3 +125,30 @@ def small_photos(tmp_path_factory):
 def photos(tmp_path, small_photos):
     """A folder of 24 small real pictures (300 px on the long side), as JPEG, PNG and WebP."""
     return pathlib.Path(shutil.copytree(small_photos, tmp_path / "photos"))
+
+
+@pytest.fixture(scope="session")
+def needs(tmp_path_factory):
+    """needs(model): what a model takes of --memory on this machine, in MiB: to be loaded, and beside what is loaded
+    nothing but one small picture."""
+    folder = tmp_path_factory.mktemp("needs")
+    Image.new("RGB", (50, 50), (1, 2, 3)).save(folder / "p.png")
+    known = {}
+
+    def find(model=MODEL):
+        if model not in known:
+            args = (folder / "p.png", "-o", folder / f"{len(known)}.db", "--threads", 1, "--batch", 1)
+            refused = embed(*args, "--memory", "24MiB", model=model)
+            to_load = int(re.search(r"loading it takes (\d+) MiB", refused.stderr)[1])
+            run = embed(*args, "--memory", "3GiB", "--json", model=model)
+            assert run.returncode == 0, run.stderr
+            unrouted = json.loads(run.stdout)["memory"]["unrouted"] // MIB + 1
+            known[model] = max(to_load + 1, unrouted + 12), to_load, unrouted
+        return known[model]
+    return find
+
+
+@pytest.fixture(scope="session")
+def least_memory(needs):
+    """least_memory(model): the least --memory that is not refused before the first picture, in MiB."""
+    return lambda model=MODEL: needs(model)[0] * (2 if SANITIZED else 1)  # sanitizers take more, and never twice the same

@@ -33,6 +33,7 @@ def one_line(run, code, *words):
     (["embed", "--batch", "many", "-m", "x", "y"], ["--batch many", "not a whole number"]),
     (["embed", "--batch", "0", "-m", "x", "y"], ["--batch 0"]),
     (["embed", "--memory", "6 elephants", "-m", "x", "y"], ["--memory 6 elephants", "600MiB"]),
+    (["embed", "--trim-every", "often", "-m", "x", "y"], ["--trim-every often", "not a whole number"]),
     (["embed", "--sped", "-m", "x", "y"], ["no such option: --sped"]),
     (["embed", "--raw=1", "-m", "x", "y"], ["--raw takes no value"]),
     (["embed", "--device", "cuda", "-m", "x", "y"], ["--device cuda", "cpu only"]),
@@ -51,7 +52,7 @@ def test_help_and_version_go_to_stdout():
         run = brimful(*args)
         assert run.returncode == 0 and run.stdout and not run.stderr
     text = brimful("embed", "--help").stdout
-    for option in ("--model", "--output", "--retry-failed", "--layer", "--raw", "--batch", "--threads", "--memory",
+    for option in ("--model", "--output", "--retry-failed", "--layer", "--raw", "--batch", "--threads", "--memory", "--trim-every",
                    "--limit", "--json", "--quiet", "--max-pixels", "--root", "-0", "--precision", "--help"):
         assert option in text
     assert all(len(line) <= 100 for line in text.splitlines())
@@ -286,13 +287,36 @@ def test_a_closed_pipe_is_no_death(tmp_path, photos):
     assert len(vectors(tmp_path / "x.db")) == 24
 
 
-def test_little_memory_gives_vectors_or_reasons_and_an_end(tmp_path, photos):
+def test_little_memory_gives_vectors_or_reasons_and_an_end(tmp_path, photos, least_memory):
     run = embed(photos, "-o", tmp_path / "x.db", "--memory", "1MiB")
     one_line(run, 1, "--memory")
     store = tmp_path / "y.db"
-    run = embed(photos, "-o", store, "--memory", "32MiB")
-    assert run.returncode in (0, 3)
+    run = embed(photos, "-o", store, "--memory", f"{least_memory()}MiB")
+    assert run.returncode in (0, 3), run.stderr
     assert len(vectors(store)) + len(failures(store)) == 24
+
+
+def test_a_model_that_is_too_large_is_refused_before_it_is_loaded(tmp_path, photos):
+    run = embed(photos, "-o", tmp_path / "x.db", "--memory", "32MiB")
+    one_line(run, 1, f"{MODEL / 'model.onnx'}: loading it takes", "limit 32 MiB", "--memory")
+    assert not (tmp_path / "x.db").exists()
+
+
+def test_data_files_count_towards_what_loading_takes(tmp_path, photos):
+    model = pathlib.Path(shutil.copytree(SMALL_MODELS / "external", tmp_path / "m"))
+    (data,) = (model / "onnx").glob("*_data")
+    os.truncate(data, 2**40)  # a hole: it would be read as zeros
+    one_line(embed(photos, "-o", tmp_path / "x.db", "--memory", "2GiB", model=model), 1, "loading it takes 31457", "limit 2048 MiB")
+
+
+def test_a_model_that_leaves_no_memory_is_refused_before_the_first_picture(tmp_path, photos, needs):
+    model = SMALL_MODELS / "pooler"
+    _, to_load, unrouted = needs(model)
+    limit = max(to_load + 1, unrouted + 2)
+    if limit >= unrouted + 11:
+        pytest.skip("what can be loaded can be run, on this machine")
+    one_line(embed(photos, "-o", tmp_path / "x.db", "--memory", f"{limit}MiB", model=model), 1,
+             "the model and its runtime take", f"of the limit of {limit} MiB", "--memory")
 
 
 def test_a_summary_that_cannot_be_written_is_told(tmp_path, photos):
@@ -302,8 +326,9 @@ def test_a_summary_that_cannot_be_written_is_told(tmp_path, photos):
     assert run.returncode == 1 and "standard output" in run.stderr
 
 
-def test_a_batch_that_can_never_fit_is_told_at_the_start(tmp_path, photos):
-    one_line(embed(photos, "-o", tmp_path / "x.db", "--batch", 1000, "--memory", "64MiB"), 1, "a batch of 1000", "--memory")
+def test_a_batch_that_can_never_fit_is_told_at_the_start(tmp_path, photos, least_memory):
+    one_line(embed(photos, "-o", tmp_path / "x.db", "--batch", 1000, "--memory", f"{least_memory() + 64}MiB"), 1,
+             "a batch of 1000", "--memory")
 
 
 def test_memory_beyond_what_is_free_is_lowered_with_a_word(tmp_path, photos):

@@ -26,6 +26,8 @@ def test_a_file_gets_plain_lines_and_few(tmp_path, two_thousand):
     assert not re.search(r"[\r\x1b]", run.stderr)
     assert len(run.stderr.splitlines()) < 12
     assert re.search(r"^done: 2000 vectors written to \S*x.db, [0-9.]+ s, [0-9.]+ rows/s, peak \d+", run.stderr, re.M)
+    assert re.match(r"memory: limit \d.* held at most \d+ MiB \(peaks in MiB: .*unrouted \d+\); arena \d+ of \d+ MiB live,"
+                    r" waste \d+ %; \d+ refusals, \d+ splits$", run.stderr.splitlines()[-1])
     summary = json.loads(run.stdout)
     assert run.stdout.count("\n") == 1
     assert summary["images"] == 2000 and summary["failed"] == 0 and summary["peak_reserved_bytes"] > 0
@@ -54,7 +56,7 @@ def test_a_terminal_gets_one_line_that_is_rewritten(tmp_path, two_thousand):
     drawn = re.findall(r"\r\x1b\[K([^\r\n]+)", text)
     assert len(drawn) >= 3
     assert any(re.search(r"^[\d,]+ of 2,000 rows, \d+(\.\d)? rows/s, 0 failed, \d+ s left$", line) for line in drawn), drawn[-3:]
-    assert text.count("\n") <= 3  # the model taken, the last word
+    assert text.count("\n") <= 4  # the model taken, the last words
 
 
 def test_quiet_is_quiet(tmp_path, two_thousand):

@@ -19,27 +19,19 @@ static brim_status block_bytes(size_t n, size_t *bytes)
     return status == BRIM_OK ? brim_add_bytes(*bytes, sizeof(brim_batch), bytes) : status;
 }
 
-brim_batch *brim_batch_create(brim_budget *budget, uint32_t height, uint32_t width, size_t n,
+brim_batch *brim_batch_create(const brim_alloc *mem, uint32_t height, uint32_t width, size_t n,
                               brim_status *why)
 {
-    const brim_alloc *tensors = brim_budget_alloc(budget, BRIM_ACCOUNT_TENSORS);
-    const brim_alloc *other = brim_budget_alloc(budget, BRIM_ACCOUNT_OTHER);
     size_t tensor_bytes, bytes;
-    void *tensor = NULL;
 
     *why = BRIM_E_ARG;
     if (brim_batch_bytes(height, width, n, &tensor_bytes) != BRIM_OK ||
         block_bytes(n, &bytes) != BRIM_OK)
         return NULL;
-    brim_batch *batch = brim_alloc_zeroed(other, bytes, why);
+    brim_batch *batch = brim_alloc_zeroed(mem, bytes, why);
     if (!batch) return NULL;
-    *why = tensors->alloc(tensors->ctx, tensor_bytes, 0, &tensor);
-    if (*why != BRIM_OK) {
-        brim_alloc_release(other, batch, bytes);
-        return NULL;
-    }
+    batch->mem = mem;
     batch->block_bytes = bytes;
-    batch->tensor = tensor;
     batch->tensor_bytes = tensor_bytes;
     batch->items = (brim_item **)(batch + 1);
     batch->free_slots = (uint32_t *)(batch->items + n);
@@ -52,11 +44,22 @@ brim_batch *brim_batch_create(brim_budget *budget, uint32_t height, uint32_t wid
     return batch;
 }
 
-void brim_batch_destroy(brim_budget *budget, brim_batch *batch)
+brim_status brim_batch_take_tensor(brim_batch *batch, brim_budget *budget)
 {
-    brim_alloc_release(brim_budget_alloc(budget, BRIM_ACCOUNT_TENSORS), batch->tensor,
-                       batch->tensor_bytes);
-    brim_alloc_release(brim_budget_alloc(budget, BRIM_ACCOUNT_OTHER), batch, batch->block_bytes);
+    const brim_alloc *tensors = brim_budget_alloc(budget, BRIM_ACCOUNT_TENSORS);
+    void *tensor;
+
+    brim_status status = tensors->alloc(tensors->ctx, batch->tensor_bytes, 0, &tensor);
+    if (status != BRIM_OK) return status;
+    batch->tensors = tensors;
+    batch->tensor = tensor;
+    return BRIM_OK;
+}
+
+void brim_batch_destroy(brim_batch *batch)
+{
+    if (batch->tensors) brim_alloc_release(batch->tensors, batch->tensor, batch->tensor_bytes);
+    brim_alloc_release(batch->mem, batch, batch->block_bytes);
 }
 
 void brim_batch_close_holes(brim_batch *batch)

@@ -19,9 +19,12 @@ typedef struct brim_batch {
     size_t capacity;
     uint32_t height, width;
     size_t slot_floats;
-    bool is_alone; /* nothing else holds memory while it runs */
+    bool is_alone;    /* nothing else holds memory while it runs */
+    int64_t spool_at; /* where the pixels of one that runs alone are */
 
     /* the batcher's */
+    const brim_alloc *mem;     /* of the batch itself */
+    const brim_alloc *tensors; /* of the tensor; NULL: there is none */
     size_t tensor_bytes, block_bytes;
     size_t n_free;
     uint32_t *free_slots; /* a stack */
@@ -31,10 +34,14 @@ typedef struct brim_batch {
 /* Bytes of a tensor of n pictures; BRIM_E_ARG where they are beyond all measure. */
 brim_status brim_batch_bytes(uint32_t height, uint32_t width, size_t n, size_t *bytes);
 
-/* An empty batch of n slots, its tensor on the account of tensors; NULL with the reason in *why. */
-brim_batch *brim_batch_create(brim_budget *budget, uint32_t height, uint32_t width, size_t n,
+/* An empty batch of n slots, without a tensor yet; NULL with the reason in *why. */
+brim_batch *brim_batch_create(const brim_alloc *mem, uint32_t height, uint32_t width, size_t n,
                               brim_status *why);
-void brim_batch_destroy(brim_budget *budget, brim_batch *batch);
+
+/* Gives it a tensor, on the budget's account of tensors. */
+brim_status brim_batch_take_tensor(brim_batch *batch, brim_budget *budget);
+
+void brim_batch_destroy(brim_batch *batch);
 
 /* Slots in a decoder's hands. */
 static inline size_t brim_batch_n_leased(const brim_batch *batch)

@@ -28,15 +28,17 @@ struct brim_batcher {
     bool batch_is_fixed;
 
     brim_monitor monitor; /* guards all below */
-    brim_batch *open, *ready, *aside;
-    size_t n_alive;   /* open, ready, set aside and with the model */
-    size_t n_running; /* ready and with the model */
-    size_t n_working; /* slots that are leased */
-    size_t batch;     /* pictures in a new batch: wanted, or fewer after a refusal */
-    size_t n_good;    /* runs that went well since then, of the n_to_grow for a larger batch */
+    brim_batch *open, *ready;
+    brim_batch *aside; /* of one picture each, without tensors */
+    size_t n_alive;    /* open, ready and with the model */
+    size_t n_running;  /* ready and with the model */
+    size_t n_working;  /* slots that are leased */
+    size_t batch;      /* pictures in a new batch: wanted, or fewer after a refusal */
+    size_t n_good;     /* runs that went well since then, of the n_to_grow for a larger batch */
     size_t n_to_grow;
     size_t grown_to; /* a larger batch that has not run yet; 0 = none */
-    bool alone;      /* what was set aside is with the model */
+    size_t n_large;  /* files beyond their room, in decoders' hands or on the way there */
+    bool alone;      /* a picture that was set aside is with the model */
     bool closed;
 };
 
@@ -59,7 +61,7 @@ static void unlink_from(brim_batch **list, const brim_batch *batch)
 static void retire(brim_batcher *self, brim_batch *batch)
 {
     self->n_alive--;
-    brim_batch_destroy(self->budget, batch);
+    brim_batch_destroy(batch);
     brim_monitor_wake(&self->monitor);
 }
 
@@ -93,10 +95,10 @@ static bool seal_oldest(brim_batcher *self)
     return false;
 }
 
-/* While pictures wait to run alone, nothing new is begun. */
+/* While pictures wait to run alone, nothing new is begun; but a large file must come to its end. */
 static bool is_draining(const brim_batcher *self)
 {
-    return self->aside || self->alone;
+    return self->alone || (self->aside && self->n_large == 0);
 }
 
 static bool is_drained(const brim_batcher *self)
@@ -110,7 +112,7 @@ typedef enum outlook { TRY_AGAIN, ALL_DRAINED } outlook;
 static outlook wait_for_memory(brim_batcher *self)
 {
     if (self->n_running == 0 && seal_oldest(self)) return TRY_AGAIN;
-    if (is_drained(self) && !is_draining(self)) return ALL_DRAINED;
+    if (is_drained(self) && !self->alone) return ALL_DRAINED;
     brim_monitor_wait(&self->monitor);
     return TRY_AGAIN;
 }
@@ -119,11 +121,12 @@ static brim_status too_large(const brim_batcher *self, const char *what, size_t 
                              brim_error *err)
 {
     size_t limit = brim_budget_limit_bytes(self->budget);
-    size_t left = limit - brim_budget_live_bytes(self->budget);
+    size_t live = brim_budget_live_bytes(self->budget);
+    size_t left = live < limit ? limit - live : 0;
 
     return brim_fail(err, BRIM_E_BUDGET,
                      "%s needs %zu MiB, limit %zu MiB, %zu of it free (--memory)", what,
-                     (bytes + (1u << 20) - 1) >> 20, limit >> 20, left >> 20);
+                     brim_mib_up(bytes), limit >> 20, left >> 20);
 }
 
 /*
@@ -163,8 +166,14 @@ static brim_batch *get_open(brim_batcher *self, uint32_t height, uint32_t width,
     brim_batch *batch = find_open(self, height, width);
 
     if (batch) return batch;
-    batch = brim_batch_create(self->budget, height, width, n, why);
+    batch = brim_batch_create(brim_budget_alloc(self->budget, BRIM_ACCOUNT_OTHER), height, width, n,
+                              why);
     if (!batch) return NULL;
+    *why = brim_batch_take_tensor(batch, self->budget);
+    if (*why != BRIM_OK) {
+        brim_batch_destroy(batch);
+        return NULL;
+    }
     append(&self->open, batch);
     self->n_alive++;
     return batch;
@@ -237,12 +246,13 @@ brim_status brim_batcher_lease(brim_batcher *batcher, uint32_t height, uint32_t 
         status = try_lease(batcher, height, width, batcher->batch, out);
     } while (status == BRIM_E_BUDGET && wait_for_memory(batcher) == TRY_AGAIN);
     if (status == BRIM_E_BUDGET) status = try_alone(batcher, height, width, out);
-    brim_monitor_leave(&batcher->monitor);
-    if (status == BRIM_OK) return BRIM_OK;
     size_t n = batcher->batch_is_fixed ? batcher->wanted : 1;
     if (status == BRIM_E_BUDGET && brim_batch_bytes(height, width, n, &tensor_bytes) == BRIM_OK)
-        return too_large(batcher, "the picture", scratch_bytes + tensor_bytes, err);
-    return brim_fail(err, status, "no memory for a batch of pictures of %ux%u", width, height);
+        too_large(batcher, "the picture", scratch_bytes + tensor_bytes, err);
+    else if (status != BRIM_OK)
+        brim_fail(err, status, "a batch of pictures of %ux%u cannot be made", width, height);
+    brim_monitor_leave(&batcher->monitor);
+    return status;
 }
 
 /* A decoder has ended its work on a slot. */
@@ -278,7 +288,7 @@ brim_status brim_batcher_reserve(brim_batcher *batcher, brim_account account, si
 
     brim_monitor_enter(&batcher->monitor);
     do {
-        while (is_draining(batcher))
+        while (batcher->aside || batcher->alone)
             brim_monitor_wait(&batcher->monitor);
         status = brim_budget_reserve(batcher->budget, account, bytes);
     } while (status == BRIM_E_BUDGET && bytes <= brim_budget_limit_bytes(batcher->budget) &&
@@ -288,14 +298,19 @@ brim_status brim_batcher_reserve(brim_batcher *batcher, brim_account account, si
         status = brim_budget_reserve(batcher->budget, account, bytes);
         brim_budget_restore_floors(batcher->budget);
     }
+    if (status == BRIM_OK)
+        batcher->n_large++;
+    else
+        too_large(batcher, "the file", bytes, err);
     brim_monitor_leave(&batcher->monitor);
-    return status == BRIM_OK ? BRIM_OK : too_large(batcher, "the file", bytes, err);
+    return status;
 }
 
 void brim_batcher_give_back_bytes(brim_batcher *batcher, brim_account account, size_t bytes)
 {
     brim_monitor_enter(&batcher->monitor);
     brim_budget_give_back(batcher->budget, account, bytes);
+    batcher->n_large--;
     brim_monitor_wake(&batcher->monitor);
     brim_monitor_leave(&batcher->monitor);
 }
@@ -310,24 +325,7 @@ void brim_batcher_close(brim_batcher *batcher)
     brim_monitor_leave(&batcher->monitor);
 }
 
-/* What is left of the batch gets a tensor of its own size, where there is room for both. */
-static brim_batch *shrink(brim_batcher *self, brim_batch *batch)
-{
-    brim_status status;
-
-    if (batch->n_filled == batch->capacity || self->batch_is_fixed) return batch;
-    brim_batch *smaller =
-        brim_batch_create(self->budget, batch->height, batch->width, batch->n_filled, &status);
-    if (!smaller) return batch;
-    memcpy(smaller->tensor, batch->tensor, smaller->tensor_bytes);
-    memcpy(smaller->items, batch->items, batch->n_filled * sizeof(batch->items[0]));
-    smaller->n_filled = batch->n_filled;
-    smaller->n_free = 0;
-    brim_batch_destroy(self->budget, batch);
-    return smaller;
-}
-
-/* The oldest batch set aside, once all else is drained; NULL before. */
+/* The picture that was set aside first, once all else is drained; NULL before. */
 static brim_batch *take_aside(brim_batcher *self)
 {
     brim_batch *batch = self->aside;
@@ -335,11 +333,14 @@ static brim_batch *take_aside(brim_batcher *self)
     if (!batch) return NULL;
     while (seal_oldest(self))
         ;
-    if (!is_drained(self)) return NULL;
+    if (!is_drained(self) || self->n_large > 0) return NULL;
     self->aside = batch->next;
-    batch = shrink(self, batch);
-    batch->is_alone = self->alone = true;
+    self->alone = true;
+    self->n_alive++;
     self->n_running++;
+    brim_budget_lift_floors(self->budget);
+    brim_budget_trim(self->budget);
+    brim_batch_take_tensor(batch, self->budget); /* or it is told so to the model */
     return batch;
 }
 
@@ -362,19 +363,31 @@ void brim_batcher_give_back(brim_batcher *batcher, brim_batch *batch)
 {
     brim_monitor_enter(&batcher->monitor);
     batcher->n_running--;
-    if (batch->is_alone) batcher->alone = false;
+    if (batch->is_alone) {
+        batcher->alone = false;
+        brim_budget_restore_floors(batcher->budget);
+    }
     retire(batcher, batch);
     brim_monitor_leave(&batcher->monitor);
 }
 
-void brim_batcher_set_aside(brim_batcher *batcher, brim_batch *batch)
+brim_status brim_batcher_set_aside(brim_batcher *batcher, const brim_batch *batch, brim_item *item,
+                                   int64_t spool_at)
 {
-    brim_batch_close_holes(batch);
+    size_t n = batcher->batch_is_fixed ? batcher->wanted : 1;
+    brim_status status;
+
+    /* From the heap itself: a few bytes that must be there when they are wanted. */
+    brim_batch *alone = brim_batch_create(brim_heap(), batch->height, batch->width, n, &status);
+    if (!alone) return status;
+    alone->is_alone = true;
+    alone->spool_at = spool_at;
+    alone->items[0] = item;
+    alone->n_filled = 1;
     brim_monitor_enter(&batcher->monitor);
-    batcher->n_running--;
-    append(&batcher->aside, batch);
-    brim_monitor_wake(&batcher->monitor);
+    append(&batcher->aside, alone);
     brim_monitor_leave(&batcher->monitor);
+    return BRIM_OK;
 }
 
 void brim_batcher_note_refused(brim_batcher *batcher, size_t n)

@@ -11,7 +11,8 @@
  * back. Slot and scratch are had as one or not at all, so whoever waits holds nothing, whoever
  * holds something can finish, and a request is refused only when everything else is drained, all
  * floors are lifted and the arena is trimmed. Pictures that the model had no room for, even one at
- * a time, are set aside: nothing new is begun then, and when all else is drained they run alone.
+ * a time, are set aside with their pixels on disk, so that they hold nothing either: no other is
+ * begun until all else is drained and they have run, each alone.
  *
  * How many pictures go into a batch: as many as wanted; half of what was refused; twice as many
  * again after a few batches that went well.
@@ -60,7 +61,7 @@ void brim_batcher_fill(brim_batcher *batcher, const brim_slot *slot, brim_item *
 void brim_batcher_drop(brim_batcher *batcher, const brim_slot *slot);
 
 /*
- * Waits for bytes that no picture is decoded into: a file too large for the room that files have.
+ * Waits for bytes of a file too large for the room that files have; one such file at a time.
  * As with slots, whoever waits must hold nothing that others wait for.
  */
 brim_status brim_batcher_reserve(brim_batcher *batcher, brim_account account, size_t bytes,
@@ -70,15 +71,20 @@ void brim_batcher_give_back_bytes(brim_batcher *batcher, brim_account account, s
 /* No decoder will lease any more: what is open is closed. */
 void brim_batcher_close(brim_batcher *batcher);
 
-/* Waits for the next batch; BRIM_END after the last. Ones set aside come when all else is drained.
+/*
+ * Waits for the next batch; BRIM_END after the last. A picture set aside comes when all else is
+ * drained: is_alone, its tensor still to be filled from spool_at; or no tensor, where not even that
+ * fits. Floors are lifted until it is given back.
  */
 brim_status brim_batcher_next(brim_batcher *batcher, brim_batch **out);
 
 /* The model is through with it; its items have gone on. */
 void brim_batcher_give_back(brim_batcher *batcher, brim_batch *batch);
 
-/* Instead: the items it still has were refused one by one. They come again, alone. */
-void brim_batcher_set_aside(brim_batcher *batcher, brim_batch *batch);
+/* An item of a batch was refused by itself: it comes again, alone. BRIM_E_NOMEM: it stays where it
+ * is. */
+brim_status brim_batcher_set_aside(brim_batcher *batcher, const brim_batch *batch, brim_item *item,
+                                   int64_t spool_at);
 
 /* What the next batches learn from: a run of n pictures was refused for memory, or went well. */
 void brim_batcher_note_refused(brim_batcher *batcher, size_t n);

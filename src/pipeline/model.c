@@ -2,10 +2,11 @@
  * model.c - the stage of the model: batches in, results or failures out, whatever memory does.
  *
  * A batch that is refused is run again in halves, down to single pictures. A picture that is
- * refused even by itself is left in its batch, which comes again when everything else is drained;
- * only then is a refusal its failure.
+ * refused even by itself is set aside, its pixels on disk, and comes again when everything else is
+ * drained; only then is a refusal its failure.
  */
 #include "base/fail.h"
+#include "base/size.h"
 #include "pipeline/stages.h"
 
 static void fail_range(brim_stages *stages, brim_batch *batch, size_t first, size_t n,
@@ -84,7 +85,7 @@ static brim_status run_once(brim_stages *stages, brim_batch *batch, size_t first
     if (status == BRIM_OK) take_results(stages, batch, first, n, &output);
     brim_session_give_back(session);
     if (status == BRIM_OK) {
-        brim_batcher_note_ran(stages->batcher, n);
+        if (!batch->is_alone) brim_batcher_note_ran(stages->batcher, n);
         raise_floor(stages, n, session->run_peak_bytes);
     } else if (status == BRIM_E_BUDGET) {
         brim_batcher_note_refused(stages->batcher, n);
@@ -93,7 +94,25 @@ static brim_status run_once(brim_stages *stages, brim_batch *batch, size_t first
     return status;
 }
 
-/* Items that are still in the batch afterwards had no room even one by one. */
+/* The picture gives up its memory and will run alone. Where it cannot wait, it fails with why. */
+static void set_aside(brim_stages *stages, brim_batch *batch, size_t i)
+{
+    const float *pixels = batch->tensor + i * batch->slot_floats;
+    int64_t at = 0;
+    brim_error err = {0};
+
+    brim_status status =
+        brim_spool_put(&stages->spool, pixels, batch->slot_floats * sizeof(float), &at, &err);
+    if (status == BRIM_OK) {
+        status = brim_batcher_set_aside(stages->batcher, batch, batch->items[i], at);
+        if (status != BRIM_OK) brim_fail(&err, status, "no memory to set the picture aside");
+    }
+    if (status != BRIM_OK)
+        fail_range(stages, batch, i, 1, &err);
+    else
+        batch->items[i] = NULL;
+}
+
 static void run_range(brim_stages *stages, brim_batch *batch, size_t first, size_t n)
 {
     bool can_split = n > 1 && brim_session_fixed_batch(stages->options->session) == 0;
@@ -105,10 +124,13 @@ static void run_range(brim_stages *stages, brim_batch *batch, size_t first, size
         brim_stages_give_up(stages, &err);
         drop_range(batch, first, n);
     } else if (can_split) {
-        brim_count(&stages->options->counters->n_splits, 1);
+        if (status == BRIM_E_BUDGET) brim_count(&stages->options->counters->n_splits, 1);
         run_range(stages, batch, first, n / 2);
         run_range(stages, batch, first + n / 2, n - n / 2);
-    } else if (status != BRIM_E_BUDGET || batch->is_alone) {
+    } else if (status == BRIM_E_BUDGET && !batch->is_alone) {
+        for (size_t i = first; i < first + n; i++)
+            set_aside(stages, batch, i);
+    } else {
         fail_range(stages, batch, first, n, &err);
     }
 }
@@ -116,17 +138,22 @@ static void run_range(brim_stages *stages, brim_batch *batch, size_t first, size
 /* With all memory there is: nothing else is at work, no floor holds, no page lies idle. */
 static void run_alone(brim_stages *stages, brim_batch *batch)
 {
-    brim_budget *budget = stages->options->budget;
-    size_t n = batch->n_filled;
-    size_t step = brim_session_fixed_batch(stages->options->session) > 0 ? n : 1;
+    size_t limit = brim_budget_limit_bytes(stages->options->budget);
+    size_t bytes = batch->slot_floats * sizeof(float);
+    brim_status status;
+    brim_error err = {0};
 
-    brim_count(&stages->options->counters->n_set_aside, n);
-    brim_budget_lift_floors(budget);
-    for (size_t i = 0; i < n; i += step) {
-        brim_budget_trim(budget);
-        run_range(stages, batch, i, step);
-    }
-    brim_budget_restore_floors(budget);
+    brim_count(&stages->options->counters->n_set_aside, 1);
+    if (batch->tensor)
+        status = brim_spool_take(&stages->spool, batch->spool_at, batch->tensor, bytes, &err);
+    else
+        status =
+            brim_fail(&err, BRIM_E_BUDGET, "the picture needs %zu MiB, limit %zu MiB (--memory)",
+                      brim_mib_up(bytes), limit >> 20);
+    if (status == BRIM_OK)
+        run_range(stages, batch, 0, 1);
+    else
+        fail_range(stages, batch, 0, 1, &err);
 }
 
 static void trim_now_and_then(brim_stages *stages, uint64_t n_batches)
@@ -136,13 +163,6 @@ static void trim_now_and_then(brim_stages *stages, uint64_t n_batches)
     if (every == 0 || n_batches % every != 0) return;
     brim_budget_trim(stages->options->budget);
     brim_count(&stages->options->counters->n_trims, 1);
-}
-
-static bool has_items(const brim_batch *batch)
-{
-    for (size_t i = 0; i < batch->capacity; i++)
-        if (batch->items[i]) return true;
-    return false;
 }
 
 void *brim_stage_model(void *arg)
@@ -158,10 +178,7 @@ void *brim_stage_model(void *arg)
             run_alone(stages, batch);
         else
             run_range(stages, batch, 0, batch->n_filled);
-        if (has_items(batch))
-            brim_batcher_set_aside(stages->batcher, batch);
-        else
-            brim_batcher_give_back(stages->batcher, batch);
+        brim_batcher_give_back(stages->batcher, batch);
         trim_now_and_then(stages, ++n_batches);
     }
     brim_stages_thread_ends(stages);

@@ -90,6 +90,7 @@ static void close_stages(brim_stages *stages)
 {
     brim_budget_set_floor(stages->options->budget, BRIM_ACCOUNT_ACTIVATIONS, 0);
     brim_budget_set_floor(stages->options->budget, BRIM_ACCOUNT_DECODERS, 0);
+    brim_spool_fini(&stages->spool);
     if (stages->has_pool) brim_file_pool_fini(&stages->pool);
     brim_batcher_destroy(stages->batcher);
     brim_queue_destroy(stages->results);
@@ -232,6 +233,7 @@ brim_status brim_pipeline_run(const brim_pipeline_options *options, brim_error *
 
     brim_status status = brim_monitor_init(&stages.monitor);
     if (status != BRIM_OK) return brim_fail(err, status, "no memory for the pipeline");
+    brim_spool_init(&stages.spool, options->spool_folder);
     status = open_stages(&stages, options, err);
     if (status == BRIM_OK) {
         atomic_store(&options->counters->started_ns, brim_now_ns());

@@ -6,6 +6,7 @@
 #include "base/sync.h"
 #include "pipeline/batcher.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/spool.h"
 
 typedef struct brim_stages {
     const brim_pipeline_options *options;
@@ -16,6 +17,7 @@ typedef struct brim_stages {
     brim_queue *items;   /* brim_item: read, not yet decoded */
     brim_queue *results; /* brim_item: with a result or a failure */
     brim_batcher *batcher;
+    brim_spool spool; /* the model stage's */
 
     brim_monitor monitor;   /* guards error, n_decoding, n_running */
     brim_error error;       /* the first reason why the run cannot go on; status 0 = none */

@@ -342,8 +342,10 @@ static void what_was_set_aside_comes_when_all_else_is_drained(void **state)
     for (size_t i = 0; i < 4; i++)
         fill(&b, &slots[i], i);
     brim_batch *batch = next(&b);
-    batch->items[0] = batch->items[2] = NULL; /* done; 1 and 3 were refused */
-    brim_batcher_set_aside(b.batcher, batch);
+    for (size_t i = 1; i < 4; i += 2)
+        assert_int_equal(brim_batcher_set_aside(b.batcher, batch, &ITEMS[i], (int64_t)(100 * i)),
+                         BRIM_OK);
+    brim_batcher_give_back(b.batcher, batch);
 
     fill(&b, &other, 9); /* what is at work comes first, and is not waited for to be full */
     batch = next(&b);
@@ -351,16 +353,40 @@ static void what_was_set_aside_comes_when_all_else_is_drained(void **state)
     assert_false(batch->is_alone);
     brim_batcher_give_back(b.batcher, batch);
 
-    batch = next(&b);
-    assert_true(batch->is_alone);
-    assert_int_equal(batch->n_filled, 2);
-    assert_int_equal(batch->capacity, 2); /* in a tensor of their own size */
-    assert_int_equal(brim_budget_usage(b.budget, BRIM_ACCOUNT_TENSORS).live_bytes,
-                     2 * SLOT_FLOATS * sizeof(float));
-    brim_batcher_give_back(b.batcher, batch);
+    for (size_t i = 1; i < 4; i += 2) {
+        assert_int_equal(brim_batcher_next(b.batcher, &batch), BRIM_OK);
+        assert_true(batch->is_alone);
+        assert_ptr_equal(batch->items[0], &ITEMS[i]);
+        assert_int_equal(batch->spool_at, 100 * i);
+        assert_int_equal(batch->capacity, 1);
+        assert_int_equal(brim_budget_usage(b.budget, BRIM_ACCOUNT_TENSORS).live_bytes,
+                         SLOT_FLOATS * sizeof(float)); /* nothing else holds any */
+        brim_batcher_give_back(b.batcher, batch);
+    }
     assert_int_equal(next_capacity(&b), 4); /* and the run goes on */
     brim_batcher_close(b.batcher);
     assert_int_equal(brim_batcher_next(b.batcher, &batch), BRIM_END);
+    close_bench(&b);
+}
+
+static void a_picture_alone_without_room_comes_without_a_tensor(void **state)
+{
+    bench b = open_bench(1 << 20, 1, 1);
+
+    (void)state;
+    brim_slot slot = lease(&b, SIDE, SIDE);
+    fill(&b, &slot, 1);
+    brim_batch *batch = next(&b);
+    assert_int_equal(brim_batcher_set_aside(b.batcher, batch, &ITEMS[1], 0), BRIM_OK);
+    brim_batcher_give_back(b.batcher, batch);
+    assert_int_equal(brim_budget_reserve(b.budget, BRIM_ACCOUNT_UNROUTED, (1 << 20) - 100),
+                     BRIM_OK);
+    assert_int_equal(brim_batcher_next(b.batcher, &batch), BRIM_OK);
+    assert_true(batch->is_alone);
+    assert_null(batch->tensor);
+    brim_batcher_give_back(b.batcher, batch);
+    brim_budget_give_back(b.budget, BRIM_ACCOUNT_UNROUTED, (1 << 20) - 100);
+    brim_batcher_close(b.batcher);
     close_bench(&b);
 }
 
@@ -373,6 +399,34 @@ static void *lease_and_drop(void *arg)
     return NULL;
 }
 
+static void a_large_file_comes_to_its_end_before_a_picture_runs_alone(void **state)
+{
+    bench b = open_bench(1 << 20, 1, 2);
+    pthread_t decoder;
+
+    (void)state;
+    assert_int_equal(brim_batcher_reserve(b.batcher, BRIM_ACCOUNT_QUEUES, 1000, NULL), BRIM_OK);
+    brim_slot slot = lease(&b, SIDE, SIDE);
+    fill(&b, &slot, 1);
+    brim_batch *batch = next(&b);
+    assert_int_equal(brim_batcher_set_aside(b.batcher, batch, &ITEMS[1], 0), BRIM_OK);
+    brim_batcher_give_back(b.batcher, batch);
+
+    slot = lease(&b, SIDE, SIDE); /* the large file's: it is let through */
+    brim_batcher_give_back_bytes(b.batcher, BRIM_ACCOUNT_QUEUES, 1000);
+    assert_int_equal(brim_thread_start(&decoder, "decoder", lease_and_drop, &b), BRIM_OK);
+    fill(&b, &slot, 2);
+    batch = next(&b);
+    assert_false(batch->is_alone);
+    brim_batcher_give_back(b.batcher, batch);
+    assert_int_equal(brim_batcher_next(b.batcher, &batch), BRIM_OK);
+    assert_true(batch->is_alone);
+    brim_batcher_give_back(b.batcher, batch);
+    pthread_join(decoder, NULL);
+    brim_batcher_close(b.batcher);
+    close_bench(&b);
+}
+
 static void nothing_is_begun_while_pictures_wait_to_run_alone(void **state)
 {
     bench b = open_bench(1 << 20, 1, 2);
@@ -381,9 +435,11 @@ static void nothing_is_begun_while_pictures_wait_to_run_alone(void **state)
     (void)state;
     brim_slot slot = lease(&b, SIDE, SIDE);
     fill(&b, &slot, 1);
-    brim_batcher_set_aside(b.batcher, next(&b));
-    assert_int_equal(brim_thread_start(&decoder, "decoder", lease_and_drop, &b), BRIM_OK);
     brim_batch *batch = next(&b);
+    assert_int_equal(brim_batcher_set_aside(b.batcher, batch, &ITEMS[1], 0), BRIM_OK);
+    brim_batcher_give_back(b.batcher, batch);
+    assert_int_equal(brim_thread_start(&decoder, "decoder", lease_and_drop, &b), BRIM_OK);
+    assert_int_equal(brim_batcher_next(b.batcher, &batch), BRIM_OK);
     assert_true(batch->is_alone);
     for (int i = 0; i < 100; i++)
         sched_yield();
@@ -496,6 +552,8 @@ int main(void)
         cmocka_unit_test(batches_shrink_at_once_and_grow_again_slowly),
         cmocka_unit_test(a_wall_is_tried_again_later_and_later),
         cmocka_unit_test(what_was_set_aside_comes_when_all_else_is_drained),
+        cmocka_unit_test(a_picture_alone_without_room_comes_without_a_tensor),
+        cmocka_unit_test(a_large_file_comes_to_its_end_before_a_picture_runs_alone),
         cmocka_unit_test(nothing_is_begun_while_pictures_wait_to_run_alone),
         cmocka_unit_test(a_floor_for_the_model_does_not_stop_a_picture_that_is_alone),
         cmocka_unit_test(every_item_comes_out_once_with_its_own_pixels),

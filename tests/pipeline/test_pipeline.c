@@ -396,6 +396,25 @@ static void a_picture_that_fits_only_alone_is_set_aside_and_done(void **state)
     close_walk(w);
 }
 
+/* The model needs all there is for each picture; their neighbours in a batch must not stand in the
+ * way. */
+static void pictures_that_fit_one_by_one_are_all_done_whatever_the_batch(void **state)
+{
+    size_t fixed = fixed_bytes(state, 3);
+
+    for (size_t batch = 1; batch <= 8; batch *= 2)
+        for (size_t room = 210; room <= 330; room += 40) { /* pages; a picture needs 15 + 128 */
+            walk *w = open_walk(state, 64);
+            for (int i = 0; i < 10; i++)
+                write_grey_png(path_of(w, i), 200, 200, (unsigned char)(10 * i));
+            w->options.batch = batch;
+            give_arena(w, fixed + room * TINY, 104);
+            assert_int_equal(brim_pipeline_run(&w->options, NULL), BRIM_OK);
+            check_all_done(w, 64);
+            close_walk(w);
+        }
+}
+
 static void the_arena_is_trimmed_now_and_then(void **state)
 {
     walk *w = open_walk(state, 100);
@@ -427,6 +446,7 @@ int main(void)
         TEST(room_for_one_picture_and_one_decoder_is_enough),
         TEST(a_refusal_is_an_ordinary_event),
         TEST(a_picture_that_fits_only_alone_is_set_aside_and_done),
+        TEST(pictures_that_fit_one_by_one_are_all_done_whatever_the_batch),
         TEST(the_arena_is_trimmed_now_and_then),
     };
     return cmocka_run_group_tests_name("pipeline/pipeline", tests, NULL, NULL);

@@ -20,13 +20,14 @@ static void print_overview(FILE *to)
 }
 
 /*
- * Large blocks are to go back to the system when they are freed. Left to itself, glibc raises this
- * threshold to 32 MiB after the first of them, and then keeps what one huge picture has needed.
+ * Decoders' blocks are to go back to the system when they are freed. Left to itself, glibc raises
+ * this threshold to 32 MiB after the first large block, and then each thread's heap keeps what one
+ * huge picture has needed.
  */
 static void return_large_blocks(void)
 {
 #ifdef M_MMAP_THRESHOLD
-    mallopt(M_MMAP_THRESHOLD, 4 << 20);
+    mallopt(M_MMAP_THRESHOLD, 256 << 10);
 #endif
 }
 

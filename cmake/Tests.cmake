@@ -24,6 +24,16 @@ foreach(part size parse)
     endif()
 endforeach()
 
+# The same programs at length.
+foreach(test memory/arena session/onnx_memory)
+    string(REPLACE "/" "_" target "test_${test}")
+    if(TARGET ${target})
+        add_test(NAME ${test}_long COMMAND ${target} long)
+        set_tests_properties(${test}_long PROPERTIES
+            LABELS slow TIMEOUT 1800 ENVIRONMENT "${BRIM_SANITIZER_OPTIONS}")
+    endif()
+endforeach()
+
 # Fuzz targets over their corpora. With clang, -fsanitize=fuzzer-no-link for everything and
 # -DBRIM_LIBFUZZER -fsanitize=fuzzer for this one make it a fuzzer.
 add_executable(fuzz_image fuzz/fuzz_image.c)

@@ -45,8 +45,8 @@ BRIM_API void brim_arena_destroy(brim_arena *arena);
 
 /*
  * The arena as an allocator; lives as long as it. Blocks may be aligned to anything up to a page,
- * and 64 bytes behind each may be read (vector code does). BRIM_E_BUDGET: not under this limit.
- * Released sizes are not looked at: the arena knows them.
+ * and 64 bytes behind each may be read (vector code does; AddressSanitizer minds). BRIM_E_BUDGET:
+ * not under this limit. Released sizes are not looked at: the arena knows them.
  */
 BRIM_API const brim_alloc *brim_arena_alloc(brim_arena *arena);
 

@@ -25,8 +25,8 @@ extern "C" {
 /*
  * alloc: at least `bytes` (not 0), aligned to `align` (a power of two; 0 = 64), into *out.
  * BRIM_E_BUDGET says that the account is full (shrink the batch), BRIM_E_NOMEM that the system
- * refused (stop); on failure *out is NULL. release: gives back what alloc gave, with the same size;
- * p may be NULL.
+ * refused (stop), BRIM_E_ARG that align is beyond it (an arena's is a page); on failure *out is
+ * NULL. release: gives back what alloc gave, with the same size; p may be NULL.
  */
 typedef struct brim_alloc {
     brim_status (*alloc)(void *ctx, size_t bytes, size_t align, void **out);
@@ -58,7 +58,7 @@ typedef enum brim_account {
     BRIM_ACCOUNT_QUEUES,      /* file bytes and rows between two stages */
     BRIM_ACCOUNT_SPOOL,       /* buffers of what is kept on disk for a while */
     BRIM_ACCOUNT_RESULTS,     /* records waiting for the store */
-    BRIM_ACCOUNT_UNROUTED,    /* measured: libraries, weights, SQLite, stacks */
+    BRIM_ACCOUNT_UNROUTED,    /* measured: libraries, SQLite, stacks, weights outside the arena */
     BRIM_ACCOUNT_OTHER,       /* everything else that is ours */
     BRIM_N_ACCOUNTS,
 } brim_account;
@@ -115,18 +115,20 @@ BRIM_API void brim_budget_lift_floors(brim_budget *budget);
 BRIM_API void brim_budget_restore_floors(brim_budget *budget);
 
 /*
- * Compares what the system says is resident with the accounts: what lies beyond them, and a tenth
- * more, is charged to BRIM_ACCOUNT_UNROUTED, which only ever grows. To be called once everything is
- * loaded and now and then after: it reads one small file. BRIM_E_BUDGET: the limit is exceeded by
- * it; everything is refused until enough is given back.
+ * Compares what the system says is resident with what all budgets of the process hold: what lies
+ * beyond, and a tenth more, is charged to BRIM_ACCOUNT_UNROUTED, which only ever grows. To be
+ * called once everything is loaded and now and then after: it reads one small file. untouched_bytes
+ * of what is reserved are known to lie unused, and hide nothing. What is live at the first call is
+ * taken to be the model's for good: floors and brim_budget_usable_bytes() come on top of it.
+ * BRIM_E_BUDGET: the limit is exceeded by it; everything is refused until enough is given back.
  */
-BRIM_API brim_status brim_budget_measure(brim_budget *budget);
+BRIM_API brim_status brim_budget_measure(brim_budget *budget, size_t untouched_bytes);
 
 /* Gives all idle pages of the arena back to the system; returns how many bytes that were. */
 BRIM_API size_t brim_budget_trim(brim_budget *budget);
 
 BRIM_API size_t brim_budget_limit_bytes(const brim_budget *budget);
-/* What of the limit libraries, weights and stacks leave: limit less unrouted, or 0. */
+/* What of the limit is left beside unrouted and what was live when it was first measured; or 0. */
 BRIM_API size_t brim_budget_usable_bytes(const brim_budget *budget);
 /* All accounts together; pages that lie idle are in no account. */
 BRIM_API size_t brim_budget_live_bytes(const brim_budget *budget);

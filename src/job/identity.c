@@ -150,7 +150,7 @@ brim_status brim_identify_model(brim_store *store, const char *onnx, char out[BR
 
 /* ---- Sizes ---- */
 
-enum { N_SEEN = 16 };
+enum { N_SEEN = 256 };
 
 typedef struct size_sum {
     uint64_t bytes, enough_bytes;

@@ -8,6 +8,7 @@
 #include "brimful/job.h"
 
 #include <jansson.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -15,6 +16,7 @@
 #include "base/fail.h"
 #include "base/size.h"
 #include "base/system.h"
+#include "base/text.h"
 #include "image/processor.h"
 #include "job/count.h"
 #include "job/identity.h"
@@ -55,6 +57,7 @@ struct brim_job {
     size_t batch;
     uint64_t n_known;
     double load_s;
+    char spool_folder[PATH_MAX]; /* the store's: a disk, as a rule, not memory */
     uint64_t next_progress_ns;
 };
 
@@ -244,6 +247,8 @@ brim_status brim_embed_create(const brim_embed_options *options, brim_job **out,
     status = open_source(job, mem, err);
     if (status == BRIM_OK) status = open_model(job, mem, err);
     if (status == BRIM_OK) status = brim_store_open(mem, job->options.store, &job->store, err);
+    if (status == BRIM_OK && !brim_folder_of(job->options.store, job->spool_folder, PATH_MAX))
+        status = brim_fail(err, BRIM_E_ARG, "%s: the path is too long", job->options.store);
     if (status == BRIM_OK) status = brim_room_check_left(job->budget, err);
     if (status == BRIM_OK) status = choose_batch(job, err);
     if (status == BRIM_OK) status = begin_set(job, err);
@@ -351,6 +356,7 @@ brim_status brim_job_run(brim_job *job, brim_report *out, brim_error *err)
         .max_px = job->options.max_px,
         .timeout_ns = job->options.file_timeout_s * 1000000000ull,
         .trim_every = job->options.trim_every,
+        .spool_folder = job->spool_folder,
         .look_ns = LOOK_MS * 1000000ull,
         .log = job->options.log,
         .stop = &job->stop,

@@ -70,7 +70,7 @@ brim_status brim_room_check_load(const brim_budget *budget, const char *onnx, br
 
 brim_status brim_room_check_left(brim_budget *budget, brim_error *err)
 {
-    brim_status status = brim_budget_measure(budget);
+    brim_status status = brim_budget_measure(budget, 0);
 
     if (status == BRIM_OK && brim_budget_usable_bytes(budget) >= LEAST_LEFT_BYTES) return BRIM_OK;
     return brim_fail(

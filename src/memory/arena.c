@@ -28,6 +28,8 @@ enum {
  * while their pages are elsewhere. */
 static const size_t WANTED_SLOTS = 4;
 static const double NEEDED_SLOTS = 1.5;
+/* Small blocks, up to nearly a page, are counted in 32 bits. */
+static const size_t LARGEST_PAGE = (size_t)4 << 30;
 
 struct brim_arena {
     brim_alloc alloc; /* alloc.ctx points back here */
@@ -81,6 +83,7 @@ static brim_status take_window(brim_arena *self, size_t bytes, void **out)
     self->windows.at[slot].bytes = bytes;
     self->n_windows++;
     *out = brim_windows_address(&self->windows, slot);
+    brim_poison(*out, n * self->windows.page_bytes);
     brim_unpoison(*out, bytes);
     return BRIM_OK;
 }
@@ -161,12 +164,13 @@ static brim_status choose_sizes(const brim_arena_options *options, size_t *page_
         size_t n_pages = options->max_bytes / page + 1;
         size_t needed = (size_t)(NEEDED_SLOTS * (double)n_pages);
         if (needed < FEWEST_SLOTS) needed = FEWEST_SLOTS;
-        if (needed <= most || page > SIZE_MAX / 4) {
+        if (needed <= most || page >= LARGEST_PAGE) {
             *n_slots = WANTED_SLOTS * n_pages < most ? WANTED_SLOTS * n_pages : most;
             if (*n_slots < needed) *n_slots = needed;
             *min_slots = needed;
             *page_bytes = page;
-            return needed <= most ? BRIM_OK : BRIM_E_ARG;
+            size_t bytes;
+            return needed <= most ? brim_mul_bytes(*n_slots, page, &bytes) : BRIM_E_ARG;
         }
     }
 }
@@ -178,11 +182,15 @@ static brim_status check_options(brim_arena_options *to, const brim_arena_option
 
     *to = (brim_arena_options){0};
     memcpy(to, from, bytes);
+    if (from->struct_bytes == 0)
+        return brim_fail(err, BRIM_E_ARG, "options must start from BRIM_OPTIONS()");
     if (to->limit_bytes == 0) return brim_fail(err, BRIM_E_ARG, "an arena needs a limit");
     if (to->max_bytes == 0) to->max_bytes = to->limit_bytes;
     if (to->max_bytes < to->limit_bytes)
         return brim_fail(err, BRIM_E_ARG, "an arena's limit is above the highest it may be");
     size_t page = to->page_bytes;
+    if (page > LARGEST_PAGE)
+        return brim_fail(err, BRIM_E_ARG, "a page of %zu MiB is too large", page >> 20);
     if (page != 0 && page < BRIM_HOST_PAGE_BYTES && !to->pages)
         return brim_fail(err, BRIM_E_ARG, "a page of the host has at least %d bytes",
                          BRIM_HOST_PAGE_BYTES);
@@ -227,12 +235,13 @@ brim_status brim_arena_create(const brim_arena_options *options, brim_arena **ou
     if (!self) return brim_fail(err, status, "no memory for an arena");
     self->alloc = (brim_alloc){arena_alloc, arena_release, self};
     self->memory = memory;
-    status = init(self, &checked, err);
-    if (status == BRIM_OK && pthread_mutex_init(&self->lock, NULL) != 0) {
-        brim_windows_fini(&self->windows);
-        status = brim_fail(err, BRIM_E_NOMEM, "no memory for an arena");
+    if (pthread_mutex_init(&self->lock, NULL) != 0) {
+        brim_alloc_release(memory, self, sizeof(*self));
+        return brim_fail(err, BRIM_E_NOMEM, "no memory for an arena");
     }
+    status = init(self, &checked, err);
     if (status != BRIM_OK) {
+        pthread_mutex_destroy(&self->lock);
         brim_alloc_release(memory, self, sizeof(*self));
         return status;
     }

@@ -23,15 +23,19 @@ static const double DEFAULT_FRACTION = 0.8;
 
 /* What libraries take grows somewhat after it was measured. */
 static const double HEADROOM = 1.1;
+/* Looking closer costs milliseconds: less than this more is within the headroom. */
+static const size_t WORTH_CHARGING = 1u << 20;
 
 typedef struct account {
     brim_alloc alloc; /* alloc.ctx points back here */
     brim_budget *budget;
     size_t live_bytes, peak_bytes, floor_bytes; /* guarded by the budget's lock */
+    size_t base_bytes;                          /* live when first measured; too */
     uint64_t n_refusals;                        /* too */
 } account;
 
 struct brim_budget {
+    brim_budget *next; /* of all in the process; guarded by ALL.lock */
     size_t limit_bytes;
     brim_arena *arena;      /* set before the first allocation */
     size_t arena_max_bytes; /* the highest limit it may have; set with it */
@@ -39,8 +43,16 @@ struct brim_budget {
     size_t charged_bytes;   /* all that is not pages of the arena */
     size_t peak_bytes, peak_live_bytes;
     size_t n_lifted;
+    bool is_measured;
+    size_t loaded_bytes; /* pages in use when first measured */
     account accounts[BRIM_N_ACCOUNTS];
 };
+
+/* The system knows what the process holds, not what a budget does: one is measured among all. */
+static struct {
+    pthread_mutex_t lock; /* taken before any budget's */
+    brim_budget *first;
+} ALL = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 const char *brim_account_name(brim_account which)
 {
@@ -88,8 +100,9 @@ static size_t kept_for_others(const account *acc)
 
     for (size_t i = 0; i < BRIM_N_ACCOUNTS && self->n_lifted == 0; i++) {
         const account *other = &self->accounts[i];
-        if (other != acc && other->floor_bytes > other->live_bytes)
-            kept = capped_sum(kept, other->floor_bytes - other->live_bytes);
+        size_t kept_for_it = capped_sum(other->base_bytes, other->floor_bytes);
+        if (other != acc && other->floor_bytes > 0 && kept_for_it > other->live_bytes)
+            kept = capped_sum(kept, kept_for_it - other->live_bytes);
     }
     return kept;
 }
@@ -287,6 +300,10 @@ brim_status brim_budget_create(size_t limit_bytes, brim_budget **out, brim_error
         acc->budget = self;
         acc->alloc = (brim_alloc){account_alloc, account_release, acc};
     }
+    pthread_mutex_lock(&ALL.lock);
+    self->next = ALL.first;
+    ALL.first = self;
+    pthread_mutex_unlock(&ALL.lock);
     *out = self;
     return BRIM_OK;
 }
@@ -294,6 +311,12 @@ brim_status brim_budget_create(size_t limit_bytes, brim_budget **out, brim_error
 void brim_budget_destroy(brim_budget *budget)
 {
     if (!budget) return;
+    pthread_mutex_lock(&ALL.lock);
+    brim_budget **link = &ALL.first;
+    while (*link != budget)
+        link = &(*link)->next;
+    *link = budget->next;
+    pthread_mutex_unlock(&ALL.lock);
     brim_arena_destroy(budget->arena);
     pthread_mutex_destroy(&budget->lock);
     brim_alloc_release(brim_heap(), budget, sizeof(*budget));
@@ -357,27 +380,61 @@ void brim_budget_restore_floors(brim_budget *budget)
 }
 
 /* Under the lock: nothing is charged or given back between the two figures. */
-static size_t measure_unrouted(const brim_budget *self)
+static size_t held_without_unrouted(const brim_budget *self)
+{
+    return self->charged_bytes - self->accounts[BRIM_ACCOUNT_UNROUTED].live_bytes +
+           arena_held(self).reserved_bytes;
+}
+
+static size_t held_by_others(const brim_budget *self)
+{
+    size_t sum = 0;
+
+    pthread_mutex_lock(&ALL.lock);
+    for (const brim_budget *other = ALL.first; other; other = other->next) {
+        if (other == self) continue;
+        enter(other);
+        sum = capped_sum(sum, held_without_unrouted(other));
+        leave(other);
+    }
+    pthread_mutex_unlock(&ALL.lock);
+    return sum;
+}
+
+/* What is resident and in no account, with headroom. Called with the lock held. */
+static size_t measure_unrouted(const brim_budget *self, size_t others, size_t untouched)
 {
     size_t resident = brim_system_resident_bytes();
-    size_t unrouted = self->accounts[BRIM_ACCOUNT_UNROUTED].live_bytes;
-    size_t ours = self->charged_bytes - unrouted + arena_held(self).reserved_bytes;
+    size_t ours = held_without_unrouted(self);
 
+    ours = capped_sum(ours > untouched ? ours - untouched : 0, others);
     return resident > ours ? (size_t)((double)(resident - ours) * HEADROOM) : 0;
 }
 
-brim_status brim_budget_measure(brim_budget *budget)
+/* From now on floors are on top of this. Called with the lock held. */
+static void note_what_is_loaded(brim_budget *self)
+{
+    self->is_measured = true;
+    self->loaded_bytes = arena_held(self).in_use_bytes;
+    for (size_t i = 0; i < BRIM_N_ACCOUNTS; i++)
+        self->accounts[i].base_bytes = self->accounts[i].live_bytes;
+}
+
+brim_status brim_budget_measure(brim_budget *budget, size_t untouched_bytes)
 {
     account *acc = &budget->accounts[BRIM_ACCOUNT_UNROUTED];
+    size_t others = held_by_others(budget);
 
     enter(budget);
-    bool is_higher = measure_unrouted(budget) > acc->live_bytes;
+    if (!budget->is_measured) note_what_is_loaded(budget);
+    size_t known = acc->live_bytes > 0 ? acc->live_bytes + WORTH_CHARGING : 0;
+    bool is_higher = measure_unrouted(budget, others, untouched_bytes) > known;
     leave(budget);
     /* What the C heap keeps of blocks that were freed is nobody's; it need not stay resident. */
     if (is_higher) brim_system_trim_heap();
 
     enter(budget);
-    size_t measured = is_higher ? measure_unrouted(budget) : 0;
+    size_t measured = is_higher ? measure_unrouted(budget, others, untouched_bytes) : 0;
     if (measured > acc->live_bytes) {
         size_t more = measured - acc->live_bytes;
         limit_arena(budget, budget->charged_bytes + more);
@@ -401,9 +458,10 @@ size_t brim_budget_limit_bytes(const brim_budget *budget)
 
 size_t brim_budget_usable_bytes(const brim_budget *budget)
 {
-    size_t unrouted = brim_budget_usage(budget, BRIM_ACCOUNT_UNROUTED).live_bytes;
-
-    return budget->limit_bytes > unrouted ? budget->limit_bytes - unrouted : 0;
+    enter(budget);
+    size_t taken = budget->accounts[BRIM_ACCOUNT_UNROUTED].live_bytes + budget->loaded_bytes;
+    leave(budget);
+    return budget->limit_bytes > taken ? budget->limit_bytes - taken : 0;
 }
 
 size_t brim_budget_live_bytes(const brim_budget *budget)

@@ -1,9 +1,9 @@
 /*
  * windows.c - windows over a pool of pages: choosing one, filling it, and finding address space.
  *
- * Nothing is moved before it is certain that pages are there, so a request that is refused leaves
- * everything as it was. When address space runs out, idle windows that lie side by side are joined,
- * with the unused tails of windows in use; what cannot be had even then is refused.
+ * Nothing is moved before it is certain that there are pages enough, so a request beyond the limit
+ * leaves everything as it was. When address space runs out, idle windows that lie side by side are
+ * joined, with the unused tails of windows in use; what cannot be had even then is refused.
  */
 #include "memory/windows.h"
 
@@ -163,7 +163,7 @@ static brim_status move_in(brim_windows *self, uint32_t from, uint32_t to, uint3
         return BRIM_OK;
     }
     self->n_failed_moves++;
-    if (!give_pages_back(self, from, first, *n)) return status;
+    if (!give_pages_back(self, from, first, *n)) return BRIM_E_BUDGET;
     return take_fresh(self, to, *n);
 }
 

@@ -2,6 +2,7 @@
 #include "pipeline/file_pool.h"
 
 #include "base/fail.h"
+#include "base/size.h"
 #include "pipeline/batcher.h"
 
 brim_status brim_file_pool_init(brim_file_pool *pool, brim_budget *budget, brim_batcher *batcher,
@@ -12,7 +13,7 @@ brim_status brim_file_pool_init(brim_file_pool *pool, brim_budget *budget, brim_
     if (brim_budget_reserve(budget, BRIM_ACCOUNT_QUEUES, capacity_bytes) != BRIM_OK)
         return brim_fail(err, BRIM_E_BUDGET,
                          "reading ahead needs %zu MiB, limit %zu MiB (--memory)",
-                         capacity_bytes >> 20, brim_budget_limit_bytes(budget) >> 20);
+                         brim_mib_up(capacity_bytes), brim_budget_limit_bytes(budget) >> 20);
     brim_status status = brim_monitor_init(&pool->monitor);
     if (status == BRIM_OK) return BRIM_OK;
     brim_budget_give_back(budget, BRIM_ACCOUNT_QUEUES, capacity_bytes);
@@ -71,4 +72,12 @@ void brim_file_pool_give_back(brim_file_pool *pool, size_t bytes)
     pool->extra_bytes = 0;
     brim_monitor_wake(&pool->monitor);
     brim_monitor_leave(&pool->monitor);
+}
+
+size_t brim_file_pool_unused_bytes(brim_file_pool *pool)
+{
+    brim_monitor_enter(&pool->monitor);
+    size_t held = pool->held_bytes < pool->capacity_bytes ? pool->held_bytes : pool->capacity_bytes;
+    brim_monitor_leave(&pool->monitor);
+    return pool->capacity_bytes - held;
 }

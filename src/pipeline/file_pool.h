@@ -36,4 +36,7 @@ void brim_file_pool_fini(brim_file_pool *pool);
 brim_status brim_file_pool_take(brim_file_pool *pool, size_t bytes, brim_error *err);
 void brim_file_pool_give_back(brim_file_pool *pool, size_t bytes);
 
+/* Room that no file is in. */
+size_t brim_file_pool_unused_bytes(brim_file_pool *pool);
+
 #endif /* BRIM_PIPELINE_FILE_POOL_H */

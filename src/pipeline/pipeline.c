@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/size.h"
 #include "pipeline/fetch.h"
 #include "pipeline/stages.h"
 
@@ -68,7 +69,7 @@ static brim_status open_stages(brim_stages *stages, const brim_pipeline_options 
 
     if (brim_budget_reserve(options->budget, BRIM_ACCOUNT_RESULTS, small_bytes(options)) != BRIM_OK)
         return brim_fail(err, BRIM_E_BUDGET, "the queues need %zu MiB, limit %zu MiB (--memory)",
-                         small_bytes(options) >> 20,
+                         brim_mib_up(small_bytes(options)),
                          brim_budget_limit_bytes(options->budget) >> 20);
     stages->small_bytes = small_bytes(options);
     brim_status status = brim_queue_create(heap, MAX_ROWS, ROWS_BYTES, &stages->rows);
@@ -148,12 +149,20 @@ static brim_status start_stages(crew *all, brim_error *err)
 /* What others take of the machine's memory, and what libraries take of ours. */
 static void look_at_memory(brim_stages *stages, uint64_t *next_ns)
 {
+    brim_budget *budget = stages->options->budget;
+    brim_error err;
     uint64_t every_ns = stages->options->look_ns, now_ns = brim_now_ns();
 
     if (every_ns == 0 || now_ns < *next_ns) return;
     *next_ns = now_ns + every_ns;
-    brim_budget_measure(stages->options->budget);
-    if (brim_memory_is_short("") && brim_budget_trim(stages->options->budget) > 0)
+    /* Room for files that holds none is reserved, but not resident. */
+    if (brim_budget_measure(budget, brim_file_pool_unused_bytes(&stages->pool)) != BRIM_OK &&
+        brim_budget_usable_bytes(budget) == 0) {
+        brim_fail(&err, BRIM_E_BUDGET, "libraries have come to take all of the %zu MiB (--memory)",
+                  brim_budget_limit_bytes(budget) >> 20);
+        brim_stages_give_up(stages, &err);
+    }
+    if (brim_memory_is_short("") && brim_budget_trim(budget) > 0)
         brim_count(&stages->options->counters->n_trims, 1);
 }
 

@@ -128,6 +128,23 @@ static brim_status fail_to_load(const onnx_session *self, OrtStatus *failure, br
     return status;
 }
 
+/*
+ * Also where the system refused: a smaller batch may be what it can still give. What is needed is
+ * the least that it can be: what was held, with the first block that was refused; whole pages are
+ * not counted in it, hence at least a little more than the limit.
+ */
+static brim_status fail_for_memory(const onnx_session *self, const char *what,
+                                   const brim_onnx_call *call, brim_error *err)
+{
+    if (!self->budget || call->refusal == BRIM_E_NOMEM)
+        return brim_fail(err, BRIM_E_BUDGET, "%s needs %zu MiB more than the system gives", what,
+                         brim_mib_up(call->asked_bytes));
+    size_t limit_mib = brim_budget_limit_bytes(self->budget) >> 20;
+    size_t needed_mib = brim_mib_up(call->needed_bytes);
+    return brim_fail(err, BRIM_E_BUDGET, "%s needs %zu MiB, limit %zu MiB (--memory)", what,
+                     needed_mib > limit_mib ? needed_mib : limit_mib + 1, limit_mib);
+}
+
 static OrtStatus *set_options(const onnx_session *self, OrtSessionOptions *options,
                               uint32_t n_threads)
 {
@@ -153,7 +170,7 @@ static OrtStatus *set_options(const onnx_session *self, OrtSessionOptions *optio
 
 /* The runtime's threads are born here: with every signal blocked, as all of our own are. */
 static OrtStatus *create_session(onnx_session *self, const OrtEnv *env,
-                                 const OrtSessionOptions *options)
+                                 const OrtSessionOptions *options, brim_onnx_call *call)
 {
     sigset_t all, before;
 
@@ -161,7 +178,7 @@ static OrtStatus *create_session(onnx_session *self, const OrtEnv *env,
     pthread_sigmask(SIG_SETMASK, &all, &before);
     brim_onnx_memory_enter(self->budget);
     OrtStatus *failure = self->api->CreateSession(env, self->path, options, &self->session);
-    brim_onnx_memory_leave();
+    *call = brim_onnx_memory_leave();
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return failure;
 }
@@ -170,6 +187,7 @@ static brim_status load(onnx_session *self, const OrtEnv *env, uint32_t n_thread
 {
     const OrtApi *api = self->api;
     OrtSessionOptions *options = NULL;
+    brim_onnx_call call = {0};
 
     brim_status status = check_file(self->path, err);
     if (status != BRIM_OK) return status;
@@ -180,8 +198,15 @@ static brim_status load(onnx_session *self, const OrtEnv *env, uint32_t n_thread
     if (failure) {
         status = brim_onnx_runtime_fail(api, failure, BRIM_E_RUNTIME, "ONNX Runtime", err);
     } else {
-        failure = create_session(self, env, options);
-        if (failure) status = fail_to_load(self, failure, err);
+        failure = create_session(self, env, options, &call);
+        if (failure && call.refusal != BRIM_OK) {
+            char loading[PATH_MAX + 16];
+            snprintf(loading, sizeof(loading), "%s: loading it", self->path);
+            api->ReleaseStatus(failure);
+            status = fail_for_memory(self, loading, &call, err);
+        } else if (failure) {
+            status = fail_to_load(self, failure, err);
+        }
     }
     api->ReleaseSessionOptions(options);
     return status;
@@ -270,17 +295,6 @@ static OrtStatus *run_model(onnx_session *self, void *pixels, size_t bytes,
     return failure;
 }
 
-/* Also where the system refused: a smaller batch may be what it can still give. */
-static brim_status fail_for_memory(const onnx_session *self, const brim_onnx_call *call,
-                                   brim_error *err)
-{
-    if (!self->budget || call->refusal == BRIM_E_NOMEM)
-        return brim_fail(err, BRIM_E_BUDGET, "the model needs %zu MiB more than the system gives",
-                         brim_mib_up(call->asked_bytes));
-    return brim_fail(err, BRIM_E_BUDGET, "the model needs %zu MiB, limit %zu MiB (--memory)",
-                     brim_mib_up(call->needed_bytes), brim_budget_limit_bytes(self->budget) >> 20);
-}
-
 /* For a model of float16 the pixels are narrowed into a tensor of our own, for this run only. */
 static brim_status run_pixels(onnx_session *self, const float *pixels, size_t n, uint32_t height,
                               uint32_t width, brim_error *err)
@@ -306,7 +320,7 @@ static brim_status run_pixels(onnx_session *self, const float *pixels, size_t n,
     }
     if (failure && call.refusal != BRIM_OK) {
         self->api->ReleaseStatus(failure);
-        return fail_for_memory(self, &call, err);
+        return fail_for_memory(self, "the model", &call, err);
     }
     return brim_onnx_runtime_fail(self->api, failure, BRIM_E_RUNTIME, self->path, err);
 }
@@ -442,7 +456,8 @@ brim_status brim_session_open_onnx(const brim_alloc *mem, const brim_onnx_option
     if (options->budget) {
         status = brim_onnx_memory_add(options->budget);
         if (status != BRIM_OK) {
-            status = brim_fail(err, status, "model: too many jobs in one process");
+            status =
+                brim_fail(err, status, "model: its budget has no arena, or too many are in use");
             goto fail;
         }
         self->budget = options->budget;

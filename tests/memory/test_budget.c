@@ -382,7 +382,7 @@ static void what_is_resident_beyond_the_accounts_is_measured(void **state)
     (void)state;
     size_t before = brim_system_resident_bytes();
     brim_budget *budget = make_paged(&fake, (4 * before + 8 * (size_t)MUCH) / PAGE);
-    assert_int_equal(brim_budget_measure(budget), BRIM_OK);
+    assert_int_equal(brim_budget_measure(budget, 0), BRIM_OK);
     size_t unrouted = brim_budget_usage(budget, BRIM_ACCOUNT_UNROUTED).live_bytes;
     assert_true(is_near(unrouted, before + before / 10, OFF));
     assert_int_equal(brim_budget_live_bytes(budget), unrouted);
@@ -392,16 +392,16 @@ static void what_is_resident_beyond_the_accounts_is_measured(void **state)
     memset(q, 7, MUCH);
     char *a = take(budget, BRIM_ACCOUNT_ACTIVATIONS, MUCH);
     memset(a, 7, MUCH);
-    assert_int_equal(brim_budget_measure(budget), BRIM_OK);
+    assert_int_equal(brim_budget_measure(budget, 0), BRIM_OK);
     assert_true(
         is_near(brim_budget_usage(budget, BRIM_ACCOUNT_UNROUTED).live_bytes, unrouted, OFF));
 
     char *library = touched(2 * MUCH);
-    assert_int_equal(brim_budget_measure(budget), BRIM_OK);
+    assert_int_equal(brim_budget_measure(budget, 0), BRIM_OK);
     size_t more = brim_budget_usage(budget, BRIM_ACCOUNT_UNROUTED).live_bytes;
     assert_true(is_near(more, unrouted + 2 * MUCH + 2 * MUCH / 10, OFF));
     free(library);
-    assert_int_equal(brim_budget_measure(budget), BRIM_OK); /* it may come back at any time */
+    assert_int_equal(brim_budget_measure(budget, 0), BRIM_OK); /* it may come back at any time */
     assert_int_equal(brim_budget_usage(budget, BRIM_ACCOUNT_UNROUTED).live_bytes, more);
     give(budget, BRIM_ACCOUNT_QUEUES, q, MUCH);
     give(budget, BRIM_ACCOUNT_ACTIVATIONS, a, MUCH);
@@ -418,7 +418,7 @@ static void beyond_the_limit_everything_is_refused_until_enough_is_back(void **s
     size_t limit = resident / 10 * 9;
     assert_int_equal(brim_budget_create(limit, &budget, NULL), BRIM_OK);
     assert_int_equal(brim_budget_reserve(budget, BRIM_ACCOUNT_DECODERS, resident / 2), BRIM_OK);
-    assert_int_equal(brim_budget_measure(budget), BRIM_E_BUDGET);
+    assert_int_equal(brim_budget_measure(budget, 0), BRIM_E_BUDGET);
     assert_true(brim_budget_live_bytes(budget) > limit);
     assert_true(brim_budget_peak_bytes(budget) > limit);
     assert_int_equal(brim_budget_reserve(budget, BRIM_ACCOUNT_QUEUES, 1), BRIM_E_BUDGET);
@@ -439,7 +439,7 @@ static void beyond_the_limit_the_arena_shrinks_with_its_blocks(void **state)
     char *b = take(budget, BRIM_ACCOUNT_ACTIVATIONS, 2 * PAGE);
     give(budget, BRIM_ACCOUNT_ACTIVATIONS, take(budget, BRIM_ACCOUNT_ACTIVATIONS, 4 * PAGE), 0);
     assert_int_equal(held(budget).reserved_bytes, 9 * PAGE);
-    assert_int_equal(brim_budget_measure(budget), BRIM_E_BUDGET);
+    assert_int_equal(brim_budget_measure(budget, 0), BRIM_E_BUDGET);
     assert_int_equal(held(budget).reserved_bytes, 5 * PAGE);
     assert_null(take(budget, BRIM_ACCOUNT_ACTIVATIONS, 1));
     give(budget, BRIM_ACCOUNT_ACTIVATIONS, b, 2 * PAGE);
@@ -447,7 +447,7 @@ static void beyond_the_limit_the_arena_shrinks_with_its_blocks(void **state)
     assert_null(take(budget, BRIM_ACCOUNT_TENSORS, 1));
     give(budget, BRIM_ACCOUNT_ACTIVATIONS, a, 3 * PAGE);
     assert_int_equal(fake.n_present, 0);
-    assert_int_equal(brim_budget_measure(budget), BRIM_E_BUDGET);
+    assert_int_equal(brim_budget_measure(budget, 0), BRIM_E_BUDGET);
     end(budget, &fake);
 }
 

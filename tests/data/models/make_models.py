@@ -158,6 +158,28 @@ def nan():
     return g.model([IMAGE], [("image_embeds", ["batch", DIM])])
 
 
+def wide():
+    """Half a kilobyte of activations a pixel, at any height and width."""
+    g = Graph(13)
+    spread = g.add("Relu", g.add("Conv", "pixel_values", g.weight(64, 3, 1, 1), g.weight(64), kernel_shape=[1, 1]))
+    mixed = g.add("Relu", g.add("Conv", spread, g.weight(64, 1, 3, 3), kernel_shape=[3, 3], pads=[1] * 4, group=64))
+    flat = g.add("Flatten", g.add("GlobalAveragePool", mixed))
+    g.add("MatMul", flat, g.weight(64, DIM), out="embedding")
+    return g.model([("pixel_values", ["batch", 3, "height", "width"])], [("embedding", ["batch", DIM])])
+
+
+def slow():
+    """A tenth of a second of work a picture: one convolution again and again, with the same weights."""
+    g = Graph(14)
+    now = g.add("Conv", "pixel_values", g.weight(32, 3, 1, 1), g.weight(32), kernel_shape=[1, 1])
+    kernel = g.constant((g.random.standard_normal((32, 32, 3, 3)) / 12).astype(np.float32))
+    for _ in range(12):
+        now = g.add("Relu", g.add("Conv", now, kernel, kernel_shape=[3, 3], pads=[1] * 4))
+    flat = g.add("Flatten", g.add("GlobalAveragePool", now))
+    g.add("MatMul", flat, g.weight(32, DIM), out="embedding")
+    return g.model([("pixel_values", ["batch", 3, "height", "width"])], [("embedding", ["batch", DIM])])
+
+
 def broken():
     """Models that no runtime can load, for its words."""
     out = {}
@@ -195,10 +217,12 @@ MODELS = {
     "logits_only": (logits_only, "model.onnx", "vit", processor(resample=2)),
     "external": (external, "onnx/model.onnx", "siglip", processor("SiglipImageProcessor")),
     "nan": (nan, "vision_model.onnx", "vit", processor(do_normalize=False)),
+    "wide": (wide, "model.onnx", "custom", processor(do_resize=False)),
+    "slow": (slow, "model.onnx", "custom", processor(size={"height": 192, "width": 192})),
 }
 
 # Where the input is not `pixels(3)`: batch, height, width.
-INPUTS = {"fixed4": (4, SIDE, SIDE), "dynamic_hw": (2, 24, 40)}
+INPUTS = {"fixed4": (4, SIDE, SIDE), "dynamic_hw": (2, 24, 40), "wide": (2, 24, 40), "slow": (1, 24, 40)}
 NOT_RUN = {"two_inputs", "text_only"}
 
 

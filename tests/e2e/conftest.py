@@ -139,7 +139,7 @@ def needs(tmp_path_factory):
         if model not in known:
             args = (folder / "p.png", "-o", folder / f"{len(known)}.db", "--threads", 1, "--batch", 1)
             refused = embed(*args, "--memory", "24MiB", model=model)
-            to_load = int(re.search(r"loading it takes (\d+) MiB", refused.stderr)[1])
+            to_load = int(re.search(r"loading it takes about (\d+) MiB", refused.stderr)[1])
             run = embed(*args, "--memory", "3GiB", "--json", model=model)
             assert run.returncode == 0, run.stderr
             unrouted = json.loads(run.stdout)["memory"]["unrouted"] // MIB + 1

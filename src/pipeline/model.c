@@ -144,12 +144,13 @@ static void run_alone(brim_stages *stages, brim_batch *batch)
     brim_error err = {0};
 
     brim_count(&stages->options->counters->n_set_aside, 1);
-    if (batch->tensor)
-        status = brim_spool_take(&stages->spool, batch->spool_at, batch->tensor, bytes, &err);
-    else
-        status =
-            brim_fail(&err, BRIM_E_BUDGET, "the picture needs %zu MiB, limit %zu MiB (--memory)",
-                      brim_mib_up(bytes), limit >> 20);
+    if (!batch->tensor) {
+        brim_fail(&err, BRIM_E_BUDGET, "the picture needs %zu MiB, limit %zu MiB (--memory)",
+                  brim_mib_up(bytes), limit >> 20);
+        fail_range(stages, batch, 0, 1, &err);
+        return;
+    }
+    status = brim_spool_take(&stages->spool, batch->spool_at, batch->tensor, bytes, &err);
     if (status == BRIM_OK)
         run_range(stages, batch, 0, 1);
     else

@@ -306,7 +306,7 @@ def test_data_files_count_towards_what_loading_takes(tmp_path, photos):
     model = pathlib.Path(shutil.copytree(SMALL_MODELS / "external", tmp_path / "m"))
     (data,) = (model / "onnx").glob("*_data")
     os.truncate(data, 2**40)  # a hole: it would be read as zeros
-    one_line(embed(photos, "-o", tmp_path / "x.db", "--memory", "2GiB", model=model), 1, "loading it takes about 20971", "limit 2048 MiB")
+    one_line(embed(photos, "-o", tmp_path / "x.db", "--memory", "2GiB", model=model), 1, "loading it takes about 2097", "limit 2048 MiB")
 
 
 def test_a_model_that_leaves_no_memory_is_refused_before_the_first_picture(tmp_path, photos, needs):

@@ -12,44 +12,32 @@
 
 /* ---- Lists, newest first ---- */
 
+/* Puts a window between two neighbours; BRIM_NO_SLOT is the end of the list. */
+static void list_insert(brim_windows *self, brim_window_list *list, uint32_t newer, uint32_t slot,
+                        uint32_t older)
+{
+    self->at[slot].newer = newer;
+    self->at[slot].older = older;
+    *(newer != BRIM_NO_SLOT ? &self->at[newer].older : &list->newest) = slot;
+    *(older != BRIM_NO_SLOT ? &self->at[older].newer : &list->oldest) = slot;
+}
+
 static void list_push(brim_windows *self, brim_window_list *list, uint32_t slot)
 {
-    brim_window *window = &self->at[slot];
-
-    window->newer = BRIM_NO_SLOT;
-    window->older = list->newest;
-    if (list->newest != BRIM_NO_SLOT)
-        self->at[list->newest].newer = slot;
-    else
-        list->oldest = slot;
-    list->newest = slot;
+    list_insert(self, list, BRIM_NO_SLOT, slot, list->newest);
 }
 
 static void list_push_oldest(brim_windows *self, brim_window_list *list, uint32_t slot)
 {
-    brim_window *window = &self->at[slot];
-
-    window->older = BRIM_NO_SLOT;
-    window->newer = list->oldest;
-    if (list->oldest != BRIM_NO_SLOT)
-        self->at[list->oldest].older = slot;
-    else
-        list->newest = slot;
-    list->oldest = slot;
+    list_insert(self, list, list->oldest, slot, BRIM_NO_SLOT);
 }
 
 static void list_remove(brim_windows *self, brim_window_list *list, uint32_t slot)
 {
-    brim_window *window = &self->at[slot];
+    uint32_t newer = self->at[slot].newer, older = self->at[slot].older;
 
-    if (window->newer != BRIM_NO_SLOT)
-        self->at[window->newer].older = window->older;
-    else
-        list->newest = window->older;
-    if (window->older != BRIM_NO_SLOT)
-        self->at[window->older].newer = window->newer;
-    else
-        list->oldest = window->newer;
+    *(newer != BRIM_NO_SLOT ? &self->at[newer].older : &list->newest) = older;
+    *(older != BRIM_NO_SLOT ? &self->at[older].newer : &list->oldest) = newer;
 }
 
 /* ---- Pages of a window ---- */
@@ -287,9 +275,9 @@ static uint32_t join(brim_windows *self, uint32_t first, uint32_t end, uint32_t 
 /* The shortest stretch of idle windows side by side that has n slots. */
 static uint32_t find_stretch(const brim_windows *self, uint32_t n, uint32_t *end)
 {
-    uint32_t best = BRIM_NO_SLOT, from = 0, s = brim_windows_first(self);
+    uint32_t best = BRIM_NO_SLOT, from = brim_windows_first(self);
 
-    for (from = s; s < self->n_slots;) {
+    for (uint32_t s = from; s < self->n_slots;) {
         uint32_t next = brim_windows_next(self, s);
         if (self->at[s].n_used > 0) {
             from = next;

@@ -66,9 +66,6 @@ void brim_batch_close_holes(brim_batch *batch)
 {
     size_t last = batch->capacity;
 
-    batch->n_filled = 0;
-    for (size_t i = 0; i < batch->capacity; i++)
-        batch->n_filled += batch->items[i] != NULL;
     for (size_t hole = 0; hole < batch->n_filled; hole++) {
         if (batch->items[hole]) continue;
         do

@@ -51,7 +51,7 @@ static inline size_t brim_batch_n_leased(const brim_batch *batch)
 
 /*
  * Pictures move from the end into the slots without an item, so that the first n_filled slots are
- * all there is; n_filled is counted anew.
+ * all there is.
  */
 void brim_batch_close_holes(brim_batch *batch);
 

@@ -2,7 +2,7 @@
  * batcher.c - batches in one of three lists (open, ready, set aside) under one lock.
  *
  * What will be given back, and so is worth waiting for: what decoders at work hold, batches that
- * are ready or with the model, open batches once they are closed, and those set aside.
+ * are ready or with the model, and open batches once they are closed. One set aside holds nothing.
  */
 #include "pipeline/batcher.h"
 
@@ -154,7 +154,6 @@ static bool may_open_another(const brim_batcher *self)
 {
     size_t for_decoders = (self->n_decoders + self->batch - 1) / self->batch;
 
-    if (is_draining(self)) return false;
     if (self->n_running >= AHEAD - 1 + for_decoders) return false;
     return self->n_alive < MAX_ALIVE + for_decoders;
 }

@@ -116,7 +116,9 @@ def test_a_batch_that_does_not_fit_is_split_and_nothing_is_lost(tmp_path, all_si
     # Smaller batches for a while, then of eight again: with one at a time there were 424, with four 106.
     if not SANITIZED:  # which leave less room as they go
         assert 53 <= counts["batches"] - counts["refusals"] <= 80
-    assert f"{counts['refusals']} refusals, {counts['splits']} splits" in run.stderr
+    told = ", ".join(f"{counts[word]} {word.removesuffix('s') if counts[word] == 1 else word}"
+                     for word in ("refusals", "splits"))
+    assert told in run.stderr
 
 
 def test_idle_memory_is_given_back_every_few_batches(tmp_path, photos):

@@ -25,6 +25,8 @@ static const char *const CONFIGS[] = {
     "{\"do_resize\": false}",
 };
 
+static const brim_reader_options OPTIONS = {.max_px = MAX_PX};
+
 static void must(int truth)
 {
     if (!truth) abort();
@@ -36,7 +38,7 @@ static void apply(const brim_processor *processor, const uint8_t *data, size_t b
     uint32_t height, width;
     size_t scratch_bytes;
 
-    if (brim_reader_open(brim_heap(), data, bytes, MAX_PX, &reader, NULL) != BRIM_OK) return;
+    if (brim_reader_open(brim_heap(), data, bytes, &OPTIONS, &reader, NULL) != BRIM_OK) return;
     const brim_image_info *info = brim_reader_info(reader);
     must((uint64_t)info->width * info->height <= MAX_PX);
     must(info->orientation >= 1 && info->orientation <= 8);
@@ -45,7 +47,7 @@ static void apply(const brim_processor *processor, const uint8_t *data, size_t b
         brim_processor_scratch_bytes(processor, info, &scratch_bytes, NULL) == BRIM_OK) {
         float *slot = malloc(3 * sizeof(float) * height * width);
         must(slot != NULL);
-        brim_processor_apply(processor, brim_heap(), reader, slot, NULL);
+        brim_processor_apply(processor, brim_heap(), reader, BRIM_F32, slot, NULL);
         free(slot);
     }
     brim_reader_close(reader);

@@ -20,6 +20,7 @@
 
 /* Numbered as Pillow's Resampling, which is what configuration files hold. */
 typedef enum brim_filter {
+    BRIM_FILTER_NEAREST = 0,
     BRIM_FILTER_LANCZOS = 1,
     BRIM_FILTER_BILINEAR = 2,
     BRIM_FILTER_BICUBIC = 3,

@@ -11,18 +11,29 @@
 
 typedef struct brim_decoder brim_decoder;
 
+/* The bytes of a file, and how they are to be read. */
+typedef struct brim_encoded {
+    const uint8_t *data;
+    size_t bytes;
+    const brim_reader_options *options; /* not NULL */
+} brim_encoded;
+
 typedef struct brim_format {
     const char *name;
 
     /* Do the bytes begin as this format does? */
     bool (*matches)(const uint8_t *data, size_t bytes);
 
-    /* Fills in info, all but the format's name, from the header alone. */
-    brim_status (*probe)(const uint8_t *data, size_t bytes, brim_image_info *info, brim_error *err);
+    /* Fills in info from the header alone: all but the format's name, row_width and n_rows. What it
+     * leaves alone is orientation 1 and depth 8. */
+    brim_status (*probe)(const brim_encoded *file, brim_image_info *info, brim_error *err);
 
-    /* Starts decoding what probe saw. data and info outlive the decoder. On failure *out is NULL.
+    /* As brim_reader_shrink(): row_width, n_rows and the scratch anew. NULL where it cannot. */
+    void (*shrink)(const brim_encoded *file, uint32_t factor, brim_image_info *info);
+
+    /* Starts decoding what probe saw. file and info outlive the decoder. On failure *out is NULL.
      */
-    brim_status (*open)(const brim_alloc *mem, const uint8_t *data, size_t bytes,
+    brim_status (*open)(const brim_alloc *mem, const brim_encoded *file,
                         const brim_image_info *info, brim_decoder **out, brim_error *err);
 
     /* As brim_reader_next_row(); not called again after anything but BRIM_OK. */

@@ -43,12 +43,11 @@ static bool jpeg_matches(const uint8_t *data, size_t bytes)
     return n >= 2 && memcmp(data, "\xff\xd8\xff", n) == 0;
 }
 
-static brim_status jpeg_probe(const uint8_t *data, size_t bytes, brim_image_info *info,
-                              brim_error *err)
+static brim_status jpeg_probe(const brim_encoded *file, brim_image_info *info, brim_error *err)
 {
     brim_jpeg_header header;
 
-    brim_status status = brim_jpeg_read_header(data, bytes, &header, err);
+    brim_status status = brim_jpeg_read_header(file->data, file->bytes, &header, err);
     if (status != BRIM_OK) return status;
     info->width = header.width;
     info->height = header.height;
@@ -178,19 +177,19 @@ static void jpeg_close(brim_decoder *decoder)
     brim_alloc_release(self->mem, self, sizeof(*self));
 }
 
-static brim_status jpeg_open(const brim_alloc *mem, const uint8_t *data, size_t bytes,
+static brim_status jpeg_open(const brim_alloc *mem, const brim_encoded *file,
                              const brim_image_info *info, brim_decoder **out, brim_error *err)
 {
     brim_jpeg_header header;
 
     *out = NULL;
-    brim_status status = brim_jpeg_read_header(data, bytes, &header, err);
+    brim_status status = brim_jpeg_read_header(file->data, file->bytes, &header, err);
     if (status != BRIM_OK) return status;
     jpeg_decoder *self = brim_alloc_zeroed(mem, sizeof(*self), &status);
     if (!self) return brim_fail(err, status, "JPEG: no memory for %zu bytes", sizeof(*self));
     self->mem = mem;
     self->info = info;
-    connect(self, data, bytes);
+    connect(self, file->data, file->bytes);
     if (header.n_components == 4) {
         self->cmyk = brim_alloc_zeroed(mem, 4 * (size_t)info->width, &status);
         if (!self->cmyk) {

@@ -105,13 +105,12 @@ static brim_status predict(brim_image_info *info, int color_type, int depth)
                           &info->scratch_bytes);
 }
 
-static brim_status png_probe(const uint8_t *data, size_t bytes, brim_image_info *info,
-                             brim_error *err)
+static brim_status png_probe(const brim_encoded *file, brim_image_info *info, brim_error *err)
 {
     size_t at = sizeof(SIGNATURE);
     chunk header;
 
-    if (bytes < at || !next_chunk(data, bytes, &at, &header))
+    if (file->bytes < at || !next_chunk(file->data, file->bytes, &at, &header))
         return brim_fail(err, BRIM_E_FORMAT, "truncated PNG");
     if (memcmp(header.type, "CgBI", 4) == 0)
         return brim_fail(err, BRIM_E_UNSUPPORTED, "a PNG in Apple's own variant (CgBI)");
@@ -128,7 +127,7 @@ static brim_status png_probe(const uint8_t *data, size_t bytes, brim_image_info 
     if (predict(info, header.data[9], info->depth) != BRIM_OK)
         return brim_fail(err, BRIM_E_FORMAT, "image too large: %u x %u pixels", info->width,
                          info->height);
-    info->orientation = find_orientation(data, bytes, at);
+    info->orientation = find_orientation(file->data, file->bytes, at);
     return BRIM_OK;
 }
 
@@ -285,7 +284,7 @@ static void png_close(brim_decoder *decoder)
     brim_alloc_release(self->mem, self, sizeof(*self));
 }
 
-static brim_status png_open(const brim_alloc *mem, const uint8_t *data, size_t bytes,
+static brim_status png_open(const brim_alloc *mem, const brim_encoded *file,
                             const brim_image_info *info, brim_decoder **out, brim_error *err)
 {
     brim_status status;
@@ -295,8 +294,8 @@ static brim_status png_open(const brim_alloc *mem, const uint8_t *data, size_t b
     if (!self) return brim_fail(err, status, "PNG: no memory for %zu bytes", sizeof(*self));
     self->mem = mem;
     self->info = info;
-    self->next = data;
-    self->bytes_left = bytes;
+    self->next = file->data;
+    self->bytes_left = file->bytes;
     self->err = err;
     self->library = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, self, on_error, on_warning,
                                              self, on_alloc, on_release);

@@ -6,10 +6,12 @@
  */
 #include "image/processor.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/half.h"
 #include "base/size.h"
 #include "image/processor_config.h"
 #include "image/resample.h"
@@ -23,7 +25,9 @@
 struct brim_processor {
     const brim_alloc *mem;
     brim_processor_config config;
-    float values[3][256]; /* what a channel's 8 bits become */
+    brim_resample_order order;
+    float values[3][256];    /* what a channel's 8 bits become */
+    uint16_t halves[3][256]; /* the same as float16 */
     char identity[600];
 };
 
@@ -33,6 +37,15 @@ typedef struct geometry {
     uint32_t width, height;     /* of the tensor */
     uint32_t pad_left, pad_top; /* the window's corner in the tensor */
 } geometry;
+
+struct brim_processing {
+    const brim_processor *processor;
+    const brim_alloc *scratch;
+    geometry geometry;
+    brim_resampler *resampler;
+    brim_dtype dtype;
+    void *slot; /* [3][height][width] */
+};
 
 /* --- opening --------------------------------------------------------------------------------- */
 
@@ -47,22 +60,25 @@ static void fill_values(brim_processor *self)
             if (config->do_normalize) x = (x - (float)config->mean[c]) / (float)config->std[c];
             self->values[c][v] = x;
         }
+        brim_half_from_float(self->halves[c], self->values[c], 256);
     }
 }
 
 brim_status brim_processor_parse(const brim_alloc *mem, const char *text, size_t bytes,
-                                 const char *name, const brim_log *log, brim_processor **out,
-                                 brim_error *err)
+                                 const char *name, const brim_processor_options *options,
+                                 brim_processor **out, brim_error *err)
 {
     brim_processor_config config;
 
     *out = NULL;
-    brim_status status = brim_processor_config_parse(text, bytes, name, log, &config, err);
+    brim_status status =
+        brim_processor_config_parse(text, bytes, name, options ? options->log : NULL, &config, err);
     if (status != BRIM_OK) return status;
     brim_processor *self = brim_alloc_zeroed(mem, sizeof(*self), &status);
     if (!self) return brim_fail(err, status, "%s: no memory for %zu bytes", name, sizeof(*self));
     self->mem = mem;
     self->config = config;
+    if (options) self->order = options->order;
     if (brim_processor_config_write(&config, self->identity, sizeof(self->identity)) == 0) {
         brim_processor_close(self);
         return brim_fail(err, BRIM_E_NOMEM, "%s: no memory to describe it", name);
@@ -87,8 +103,9 @@ static brim_status read_file(const char *path, char *text, size_t *n, brim_error
     return BRIM_OK;
 }
 
-brim_status brim_processor_open(const brim_alloc *mem, const char *path, const brim_log *log,
-                                brim_processor **out, brim_error *err)
+brim_status brim_processor_open(const brim_alloc *mem, const char *path,
+                                const brim_processor_options *options, brim_processor **out,
+                                brim_error *err)
 {
     brim_status status;
     size_t n = 0;
@@ -98,7 +115,7 @@ brim_status brim_processor_open(const brim_alloc *mem, const char *path, const b
     status = mem->alloc(mem->ctx, MAX_FILE_BYTES + 1, 0, &text);
     if (status != BRIM_OK) return brim_fail(err, status, "%s: no memory to read it", path);
     status = read_file(path, text, &n, err);
-    if (status == BRIM_OK) status = brim_processor_parse(mem, text, n, path, log, out, err);
+    if (status == BRIM_OK) status = brim_processor_parse(mem, text, n, path, options, out, err);
     brim_alloc_release(mem, text, MAX_FILE_BYTES + 1);
     return status;
 }
@@ -156,12 +173,13 @@ static brim_status plan(const brim_processor *self, const brim_image_info *info,
 
     *out =
         (geometry){.spec = {
-                       .width = info->width,
-                       .height = info->height,
+                       .width = info->row_width,
+                       .height = info->n_rows,
                        .orientation = info->orientation,
                        .new_width = config->resize == BRIM_RESIZE_EXACT ? config->width : width,
                        .new_height = config->resize == BRIM_RESIZE_EXACT ? config->height : height,
                        .filter = config->filter,
+                       .order = self->order,
                    }};
     if (config->resize == BRIM_RESIZE_SHORTEST_EDGE) {
         brim_status status = resize_shortest(config->shortest_edge, width, height, spec, err);
@@ -199,65 +217,112 @@ brim_status brim_processor_scratch_bytes(const brim_processor *self, const brim_
 
     *out_bytes = 0;
     brim_status status = plan(self, info, &g, err);
-    return status == BRIM_OK ? brim_resampler_bytes(&g.spec, out_bytes, err) : status;
+    if (status == BRIM_OK) status = brim_resampler_bytes(&g.spec, out_bytes, err);
+    if (status == BRIM_OK &&
+        brim_add_bytes(*out_bytes, sizeof(brim_processing), out_bytes) != BRIM_OK)
+        status = brim_fail(err, BRIM_E_ARG, "the picture is too large to resize");
+    return status;
 }
 
 /* --- applying -------------------------------------------------------------------------------- */
 
-typedef struct tensor {
-    const brim_processor *processor;
-    const geometry *geometry;
-    float *slot; /* [3][height][width] */
-} tensor;
+/* n values of one channel from `at` on, each a step further. */
+static void put_values(const brim_processing *self, size_t c, size_t at, size_t step,
+                       const uint8_t *rgb, size_t n)
+{
+    if (self->dtype == BRIM_F32) {
+        const float *values = self->processor->values[c];
+        float *out = (float *)self->slot + at;
+        for (size_t i = 0; i < n; i++)
+            out[i * step] = values[rgb[3 * i + c]];
+    } else {
+        const uint16_t *values = self->processor->halves[c];
+        uint16_t *out = (uint16_t *)self->slot + at;
+        for (size_t i = 0; i < n; i++)
+            out[i * step] = values[rgb[3 * i + c]];
+    }
+}
 
 /* Finished pixels lie side by side in a row of the tensor, or below each other in a column. */
 static void put_line(void *ctx, uint32_t idx, const uint8_t *rgb)
 {
-    const tensor *t = ctx;
-    const geometry *g = t->geometry;
+    const brim_processing *self = ctx;
+    const geometry *g = &self->geometry;
     bool is_column = brim_orientation_is_transposed(g->spec.orientation);
     size_t x = g->pad_left + (is_column ? (size_t)idx : 0);
     size_t y = g->pad_top + (is_column ? 0 : (size_t)idx);
     size_t n = is_column ? g->spec.crop_height : g->spec.crop_width;
     size_t step = is_column ? g->width : 1;
 
-    for (size_t c = 0; c < 3; c++) {
-        const float *values = t->processor->values[c];
-        float *out = t->slot + (c * g->height + y) * g->width + x;
-        for (size_t i = 0; i < n; i++)
-            out[i * step] = values[rgb[3 * i + c]];
-    }
+    for (size_t c = 0; c < 3; c++)
+        put_values(self, c, (c * g->height + y) * g->width + x, step, rgb, n);
 }
 
 /* Padding happens before the values are changed: it is black, not 0. */
-static void fill_black(const brim_processor *self, const geometry *g, float *slot)
+static void fill_black(const brim_processing *self)
 {
-    size_t n_px = (size_t)g->width * g->height;
+    static const uint8_t BLACK[3] = {0};
+    size_t n_px = (size_t)self->geometry.width * self->geometry.height;
 
-    for (size_t c = 0; c < 3; c++) {
-        for (size_t i = 0; i < n_px; i++)
-            slot[c * n_px + i] = self->values[c][0];
+    for (size_t i = 0; i < n_px; i++) {
+        for (size_t c = 0; c < 3; c++)
+            put_values(self, c, c * n_px + i, 1, BLACK, 1);
     }
 }
 
-brim_status brim_processor_apply(const brim_processor *self, const brim_alloc *scratch,
-                                 brim_reader *reader, float *slot, brim_error *err)
+brim_status brim_processing_start(const brim_processor *processor, const brim_alloc *scratch,
+                                  const brim_image_info *info, brim_dtype dtype, void *slot,
+                                  brim_processing **out, brim_error *err)
 {
-    brim_resampler *resampler;
     geometry g;
 
-    brim_status status = plan(self, brim_reader_info(reader), &g, err);
+    *out = NULL;
+    assert(dtype == BRIM_F32 || dtype == BRIM_F16);
+    brim_status status = plan(processor, info, &g, err);
     if (status != BRIM_OK) return status;
-    tensor t = {self, &g, slot};
-    status = brim_resampler_create(scratch, &g.spec, put_line, &t, &resampler, err);
-    if (status != BRIM_OK) return status;
-
-    if (g.spec.crop_width < g.width || g.spec.crop_height < g.height) fill_black(self, &g, slot);
-    for (;;) {
-        status = brim_reader_next_row(reader, brim_resampler_row(resampler), err);
-        if (status != BRIM_OK) break;
-        brim_resampler_push(resampler);
+    brim_processing *self = brim_alloc_zeroed(scratch, sizeof(*self), &status);
+    if (!self) return brim_fail(err, status, "no memory for %zu bytes", sizeof(*self));
+    *self = (brim_processing){processor, scratch, g, NULL, dtype, slot};
+    status = brim_resampler_create(scratch, &g.spec, put_line, self, &self->resampler, err);
+    if (status != BRIM_OK) {
+        brim_processing_end(self);
+        return status;
     }
-    brim_resampler_destroy(resampler);
+    if (g.spec.crop_width < g.width || g.spec.crop_height < g.height) fill_black(self);
+    *out = self;
+    return BRIM_OK;
+}
+
+uint8_t *brim_processing_row(brim_processing *self)
+{
+    return brim_resampler_row(self->resampler);
+}
+
+void brim_processing_push(brim_processing *self)
+{
+    brim_resampler_push(self->resampler);
+}
+
+void brim_processing_end(brim_processing *self)
+{
+    if (!self) return;
+    brim_resampler_destroy(self->resampler);
+    brim_alloc_release(self->scratch, self, sizeof(*self));
+}
+
+brim_status brim_processor_apply(const brim_processor *processor, const brim_alloc *scratch,
+                                 brim_reader *reader, brim_dtype dtype, void *slot, brim_error *err)
+{
+    brim_processing *run;
+
+    brim_status status =
+        brim_processing_start(processor, scratch, brim_reader_info(reader), dtype, slot, &run, err);
+    if (status != BRIM_OK) return status;
+    for (;;) {
+        status = brim_reader_next_row(reader, brim_processing_row(run), err);
+        if (status != BRIM_OK) break;
+        brim_processing_push(run);
+    }
+    brim_processing_end(run);
     return status == BRIM_END ? BRIM_OK : status;
 }

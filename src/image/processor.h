@@ -11,22 +11,32 @@
 #ifndef BRIM_IMAGE_PROCESSOR_H
 #define BRIM_IMAGE_PROCESSOR_H
 
+#include "base/dtype.h"
 #include "base/log.h"
 #include "image/reader.h"
+#include "image/resample.h"
 
 typedef struct brim_processor brim_processor;
 
+/* What the file does not say. All zero is the default. */
+typedef struct brim_processor_options {
+    brim_resample_order order;
+    const brim_log *log; /* may be NULL */
+} brim_processor_options;
+
 /*
- * Reads preprocessor_config.json (old forms with numbers for sizes and new ones). Unknown keys are
- * warned about once; an impossible value is BRIM_E_ARG and names the file and the key.
+ * Reads preprocessor_config.json (old forms with numbers for sizes and new ones) or timm's
+ * config.json. Unknown keys are warned about once; an impossible value is BRIM_E_ARG and names the
+ * file and the key. options may be NULL and is not kept.
  */
-brim_status brim_processor_open(const brim_alloc *mem, const char *path, const brim_log *log,
-                                brim_processor **out, brim_error *err);
+brim_status brim_processor_open(const brim_alloc *mem, const char *path,
+                                const brim_processor_options *options, brim_processor **out,
+                                brim_error *err);
 
 /* The same from the text of such a file, which messages call name. */
 brim_status brim_processor_parse(const brim_alloc *mem, const char *text, size_t bytes,
-                                 const char *name, const brim_log *log, brim_processor **out,
-                                 brim_error *err);
+                                 const char *name, const brim_processor_options *options,
+                                 brim_processor **out, brim_error *err);
 
 /* Accepts NULL. */
 void brim_processor_close(brim_processor *processor);
@@ -51,10 +61,28 @@ brim_status brim_processor_scratch_bytes(const brim_processor *processor,
                                          brim_error *err);
 
 /*
- * Reads all rows and writes 3 x height x width floats (planes R, G, B) into slot, for the shape
- * that brim_processor_shape() gave. On failure the slot's content is undefined.
+ * One picture on its way into a slot, for callers that have the rows themselves. info tells what
+ * rows come; slot takes 3 x height x width elements (planes R, G, B) of dtype BRIM_F32 or BRIM_F16,
+ * for the shape that brim_processor_shape() gave. On failure *out is NULL.
  */
+typedef struct brim_processing brim_processing;
+
+brim_status brim_processing_start(const brim_processor *processor, const brim_alloc *scratch,
+                                  const brim_image_info *info, brim_dtype dtype, void *slot,
+                                  brim_processing **out, brim_error *err);
+
+/* Where the next stored row is to be written, 3 x row_width bytes; valid until the next push. */
+uint8_t *brim_processing_row(brim_processing *processing);
+
+/* The row is there. After info->n_rows of them the slot is finished. */
+void brim_processing_push(brim_processing *processing);
+
+/* Accepts NULL. */
+void brim_processing_end(brim_processing *processing);
+
+/* All of that with the rows of a reader. On failure the slot's content is undefined. */
 brim_status brim_processor_apply(const brim_processor *processor, const brim_alloc *scratch,
-                                 brim_reader *reader, float *slot, brim_error *err);
+                                 brim_reader *reader, brim_dtype dtype, void *slot,
+                                 brim_error *err);
 
 #endif /* BRIM_IMAGE_PROCESSOR_H */

@@ -3,6 +3,8 @@
  */
 #include "image/reader.h"
 
+#include <assert.h>
+
 #include "base/fail.h"
 #include "image/decoder.h"
 #include "image/sniff.h"
@@ -15,8 +17,7 @@ static const brim_format *const FORMATS[] = {
 
 struct brim_reader {
     const brim_alloc *mem;
-    const uint8_t *data;
-    size_t bytes;
+    brim_encoded file;
     const brim_format *format;
     brim_image_info info;
     brim_decoder *decoder; /* NULL until the first row is asked for */
@@ -34,19 +35,22 @@ static brim_status refuse(const uint8_t *data, size_t bytes, brim_error *err)
     return brim_fail(err, BRIM_E_UNSUPPORTED, "%s: this build reads JPEG, PNG and WebP", name);
 }
 
-static brim_status probe(const uint8_t *data, size_t bytes, uint64_t max_px,
-                         const brim_format **out_format, brim_image_info *info, brim_error *err)
+static brim_status probe(const brim_encoded *file, const brim_format **out_format,
+                         brim_image_info *info, brim_error *err)
 {
     const brim_format *format = NULL;
+    uint64_t max_px = file->options->max_px;
 
     for (size_t i = 0; i < sizeof(FORMATS) / sizeof(FORMATS[0]) && !format; i++) {
-        if (FORMATS[i]->matches(data, bytes)) format = FORMATS[i];
+        if (FORMATS[i]->matches(file->data, file->bytes)) format = FORMATS[i];
     }
-    if (!format) return refuse(data, bytes, err);
+    if (!format) return refuse(file->data, file->bytes, err);
 
     *info = (brim_image_info){.format = format->name, .orientation = 1, .depth = 8};
-    brim_status status = format->probe(data, bytes, info, err);
+    brim_status status = format->probe(file, info, err);
     if (status != BRIM_OK) return status;
+    info->row_width = info->width;
+    info->n_rows = info->height;
     uint64_t n_px = (uint64_t)info->width * info->height;
     if (max_px > 0 && n_px > max_px)
         return brim_fail(err, BRIM_E_FORMAT,
@@ -56,21 +60,22 @@ static brim_status probe(const uint8_t *data, size_t bytes, uint64_t max_px,
     return BRIM_OK;
 }
 
-brim_status brim_reader_open(const brim_alloc *mem, const void *data, size_t bytes, uint64_t max_px,
-                             brim_reader **out, brim_error *err)
+brim_status brim_reader_open(const brim_alloc *mem, const void *data, size_t bytes,
+                             const brim_reader_options *options, brim_reader **out, brim_error *err)
 {
+    static const brim_reader_options PLAIN = {0};
+    brim_encoded file = {data, bytes, options ? options : &PLAIN};
     const brim_format *format = NULL;
     brim_image_info info;
 
     *out = NULL;
-    brim_status status = probe(data, bytes, max_px, &format, &info, err);
+    brim_status status = probe(&file, &format, &info, err);
     if (status != BRIM_OK) return status;
     brim_reader *self = brim_alloc_zeroed(mem, sizeof(*self), &status);
     if (!self) return brim_fail(err, status, "reader: no memory for %zu bytes", sizeof(*self));
 
     self->mem = mem;
-    self->data = data;
-    self->bytes = bytes;
+    self->file = file;
     self->format = format;
     self->info = info;
     self->info.scratch_bytes += sizeof(*self);
@@ -83,13 +88,20 @@ const brim_image_info *brim_reader_info(const brim_reader *self)
     return &self->info;
 }
 
+void brim_reader_shrink(brim_reader *self, uint32_t factor)
+{
+    assert(!self->decoder && (factor == 1 || factor == 2 || factor == 4 || factor == 8));
+    if (!self->format->shrink || factor == 1) return;
+    self->format->shrink(&self->file, factor, &self->info);
+    self->info.scratch_bytes += sizeof(*self);
+}
+
 brim_status brim_reader_next_row(brim_reader *self, uint8_t *rgb, brim_error *err)
 {
     if (self->ended == BRIM_END) return BRIM_END;
     if (self->ended != BRIM_OK) return brim_fail(err, self->ended, "reading on after a failure");
     if (!self->decoder)
-        self->ended = self->format->open(self->mem, self->data, self->bytes, &self->info,
-                                         &self->decoder, err);
+        self->ended = self->format->open(self->mem, &self->file, &self->info, &self->decoder, err);
     if (self->ended == BRIM_OK) self->ended = self->format->next_row(self->decoder, rgb, err);
     return self->ended;
 }

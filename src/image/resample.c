@@ -99,8 +99,10 @@ static brim_status plan_axes(brim_resampler *self, const brim_resample_spec *spe
 
     self->along = transposed ? vertical : horizontal;
     self->across = transposed ? horizontal : vertical;
-    self->along_first = goes_vertically_first(horizontal.n_in, vertical.n_in, horizontal.n_out,
-                                              vertical.n_out) == transposed;
+    bool vertical_first =
+        spec->order == BRIM_ORDER_PILLOW13 &&
+        goes_vertically_first(horizontal.n_in, vertical.n_in, horizontal.n_out, vertical.n_out);
+    self->along_first = vertical_first == transposed;
     brim_status status = brim_axis_init(&self->along, err);
     return status == BRIM_OK ? brim_axis_init(&self->across, err) : status;
 }

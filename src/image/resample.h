@@ -1,7 +1,7 @@
 /*
  * resample.h - resizes a picture that comes row by row, turning it upright on the way.
  *
- * The result equals Pillow 13's Image.resize() of the upright picture, to the bit, including its
+ * The result equals Pillow's Image.resize() of the upright picture, to the bit, including its
  * choice of the direction that goes first. Neither the picture nor its resized form is ever held:
  * only sums for the outputs whose inputs are passing by. Only a window of the resized picture is
  * computed, so one that is far larger than the window costs nothing.
@@ -17,13 +17,21 @@
 #include "brimful/status.h"
 #include "image/axis.h"
 
+/* Which direction of the upright picture is resampled first: it shows in the result. */
+typedef enum brim_resample_order {
+    BRIM_ORDER_PILLOW13, /* the vertical one where height - new height > 2 x max(width - new width,
+                            0) */
+    BRIM_ORDER_CLASSIC,  /* always the horizontal one: Pillow up to 12 */
+} brim_resample_order;
+
 typedef struct brim_resample_spec {
-    uint32_t width, height;         /* as stored */
+    uint32_t width, height;         /* of the rows that come, as stored */
     uint8_t orientation;            /* EXIF, 1..8 */
     uint32_t new_width, new_height; /* of the whole resized picture, upright */
     uint32_t crop_x, crop_y;        /* the window wanted of it */
     uint32_t crop_width, crop_height;
     brim_filter filter;
+    brim_resample_order order;
 } brim_resample_spec;
 
 /* Orientations that exchange rows and columns. */

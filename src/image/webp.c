@@ -122,17 +122,16 @@ static brim_status predict(const WebPBitstreamFeatures *features, brim_image_inf
     return BRIM_OK;
 }
 
-static brim_status webp_probe(const uint8_t *data, size_t bytes, brim_image_info *info,
-                              brim_error *err)
+static brim_status webp_probe(const brim_encoded *file, brim_image_info *info, brim_error *err)
 {
     WebPBitstreamFeatures features;
-    webp_layout file;
+    webp_layout layout;
 
-    brim_status status = lay_out(data, bytes, &file, err);
+    brim_status status = lay_out(file->data, file->bytes, &layout, err);
     if (status != BRIM_OK) return status;
-    VP8StatusCode code = WebPGetFeatures(data, file.bytes, &features);
+    VP8StatusCode code = WebPGetFeatures(file->data, layout.bytes, &features);
     if (code != VP8_STATUS_OK) return webp_fail(code, err);
-    if (features.has_animation && (!file.frame || file.frame_bytes < FRAME_HEADER))
+    if (features.has_animation && (!layout.frame || layout.frame_bytes < FRAME_HEADER))
         return brim_fail(err, BRIM_E_FORMAT, "broken WebP: an animation without frames");
 
     info->width = (uint32_t)features.width;
@@ -140,7 +139,7 @@ static brim_status webp_probe(const uint8_t *data, size_t bytes, brim_image_info
     info->whole_frame = true;
     if (info->width == 0 || info->height == 0 || predict(&features, info) != BRIM_OK)
         return brim_fail(err, BRIM_E_FORMAT, "broken WebP: bad size");
-    if (file.exif) info->orientation = brim_exif_orientation(file.exif, file.exif_bytes);
+    if (layout.exif) info->orientation = brim_exif_orientation(layout.exif, layout.exif_bytes);
     return BRIM_OK;
 }
 
@@ -190,13 +189,13 @@ static void webp_close(brim_decoder *decoder)
     brim_alloc_release(self->mem, self, sizeof(*self));
 }
 
-static brim_status webp_open(const brim_alloc *mem, const uint8_t *data, size_t bytes,
+static brim_status webp_open(const brim_alloc *mem, const brim_encoded *file,
                              const brim_image_info *info, brim_decoder **out, brim_error *err)
 {
-    webp_layout file;
+    webp_layout layout;
 
     *out = NULL;
-    brim_status status = lay_out(data, bytes, &file, err);
+    brim_status status = lay_out(file->data, file->bytes, &layout, err);
     if (status != BRIM_OK) return status;
     webp_decoder *self = brim_alloc_zeroed(mem, sizeof(*self), &status);
     if (!self) return brim_fail(err, status, "WebP: no memory for %zu bytes", sizeof(*self));
@@ -208,9 +207,9 @@ static brim_status webp_open(const brim_alloc *mem, const uint8_t *data, size_t 
         brim_fail(err, status, "WebP: no memory for %zu bytes", self->pixels_bytes);
         goto fail;
     }
-    status = file.frame
-                 ? decode_first_frame(self, &file, err)
-                 : decode(self, data, file.bytes, info->width, info->height, self->pixels, err);
+    status = layout.frame ? decode_first_frame(self, &layout, err)
+                          : decode(self, file->data, layout.bytes, info->width, info->height,
+                                   self->pixels, err);
     if (status != BRIM_OK) goto fail;
     *out = (brim_decoder *)self;
     return BRIM_OK;

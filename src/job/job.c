@@ -89,12 +89,12 @@ static brim_status copy_options(brim_embed_options *to, const brim_embed_options
 /* True where every picture becomes a tensor of one shape, which is told then. */
 static bool has_one_shape(const brim_processor *processor, uint32_t *height, uint32_t *width)
 {
-    static const brim_image_info WIDE = {.width = 1600, .height = 1200, .orientation = 1};
-    static const brim_image_info TALL = {.width = 1200, .height = 1600, .orientation = 1};
+    brim_image_info wide = brim_image_info_of(1600, 1200, 1);
+    brim_image_info tall = brim_image_info_of(1200, 1600, 1);
     uint32_t tall_height, tall_width;
 
-    return brim_processor_shape(processor, &WIDE, height, width, NULL) == BRIM_OK &&
-           brim_processor_shape(processor, &TALL, &tall_height, &tall_width, NULL) == BRIM_OK &&
+    return brim_processor_shape(processor, &wide, height, width, NULL) == BRIM_OK &&
+           brim_processor_shape(processor, &tall, &tall_height, &tall_width, NULL) == BRIM_OK &&
            tall_height == *height && tall_width == *width;
 }
 
@@ -214,7 +214,9 @@ static brim_status open_model(brim_job *job, const brim_alloc *mem, brim_error *
     brim_status status = brim_model_files_find(mem, options->model, options->precision,
                                                options->processor, options->log, &job->files, err);
     if (status == BRIM_OK)
-        status = brim_processor_open(mem, job->files.processor, options->log, &job->processor, err);
+        status = brim_processor_open(mem, job->files.processor,
+                                     &(brim_processor_options){.log = options->log},
+                                     &job->processor, err);
     if (status != BRIM_OK) return status;
     brim_onnx_options onnx = {.path = job->files.onnx,
                               .n_threads = options->n_threads,
@@ -353,7 +355,7 @@ brim_status brim_job_run(brim_job *job, brim_report *out, brim_error *err)
         .batch = job->batch,
         .n_decoders = job->options.n_threads,
         .limit = job->options.limit,
-        .max_px = job->options.max_px,
+        .reading = {.max_px = job->options.max_px},
         .timeout_ns = job->options.file_timeout_s * 1000000000ull,
         .trim_every = job->options.trim_every,
         .spool_folder = job->spool_folder,

@@ -102,8 +102,8 @@ static void note_depth(brim_stages *stages, const brim_item *item, const brim_im
 static brim_status decode_into_slot(brim_stages *stages, brim_item *item, brim_reader *reader,
                                     const brim_slot *slot, brim_error *err)
 {
-    brim_status status =
-        brim_processor_apply(stages->options->processor, brim_heap(), reader, slot->pixels, err);
+    brim_status status = brim_processor_apply(stages->options->processor, brim_heap(), reader,
+                                              BRIM_F32, slot->pixels, err);
     brim_reader_close(reader); /* before its scratch is given back */
     if (status != BRIM_OK) {
         brim_batcher_drop(stages->batcher, slot);
@@ -135,8 +135,8 @@ static brim_status decode_item(brim_stages *stages, brim_item *item, brim_error 
     uint32_t height = 0, width = 0;
     brim_slot slot;
 
-    brim_status status =
-        brim_reader_open(brim_heap(), item->data, item->data_bytes, options->max_px, &reader, err);
+    brim_status status = brim_reader_open(brim_heap(), item->data, item->data_bytes,
+                                          &options->reading, &reader, err);
     if (status != BRIM_OK) return status;
     const brim_image_info *info = brim_reader_info(reader);
     note_size(&item->record, info);

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/half.h"
 #include "base/size.h"
-#include "session/half.h"
 #include "session/onnx_memory.h"
 #include "session/onnx_ports.h"
 #include "session/onnx_runtime.h"

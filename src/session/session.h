@@ -13,13 +13,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/dtype.h"
 #include "base/log.h"
 #include "brimful/memory.h"
 #include "brimful/status.h"
 
 enum { BRIM_MAX_DIMS = 8 };
-
-typedef enum brim_dtype { BRIM_F32, BRIM_F16, BRIM_I64, BRIM_DTYPE_OTHER } brim_dtype;
 
 /* dims[i] is -1 where the model leaves it open. Names live as long as the session. */
 typedef struct brim_port {

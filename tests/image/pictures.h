@@ -105,7 +105,8 @@ static inline brim_status decode_all(const brim_alloc *mem, const uint8_t *data,
                                      uint64_t max_px, uint8_t *pixels, brim_error *err)
 {
     brim_reader *reader;
-    brim_status status = brim_reader_open(mem, data, bytes, max_px, &reader, err);
+    brim_status status =
+        brim_reader_open(mem, data, bytes, &(brim_reader_options){.max_px = max_px}, &reader, err);
 
     if (status != BRIM_OK) return status;
     size_t row_bytes = 3 * (size_t)brim_reader_info(reader)->width;
@@ -129,8 +130,8 @@ static inline void check_picture(const fixture_picture *picture)
     brim_error err = {0};
 
     counting_alloc_init(&mem);
-    assert_int_equal(brim_reader_open(&mem.base, picture->data, picture->bytes, 0, &reader, &err),
-                     BRIM_OK);
+    assert_int_equal(
+        brim_reader_open(&mem.base, picture->data, picture->bytes, NULL, &reader, &err), BRIM_OK);
     brim_image_info info = *brim_reader_info(reader);
     brim_reader_close(reader);
     assert_int_equal(info.width, picture->width);

@@ -89,8 +89,8 @@ static void stays_within_its_prediction(const fixture_picture *picture)
     uint8_t row[3 * 64];
     brim_reader *reader;
 
-    assert_int_equal(brim_reader_open(brim_heap(), picture->data, picture->bytes, 0, &reader, NULL),
-                     BRIM_OK);
+    assert_int_equal(
+        brim_reader_open(brim_heap(), picture->data, picture->bytes, NULL, &reader, NULL), BRIM_OK);
     const brim_image_info *info = brim_reader_info(reader);
     struct mallinfo2 before = mallinfo2();
     while (brim_reader_next_row(reader, row, NULL) == BRIM_OK) {

@@ -30,8 +30,8 @@ static void checks_depth(const fixture_picture *picture)
 {
     brim_reader *reader;
 
-    assert_int_equal(brim_reader_open(brim_heap(), picture->data, picture->bytes, 0, &reader, NULL),
-                     BRIM_OK);
+    assert_int_equal(
+        brim_reader_open(brim_heap(), picture->data, picture->bytes, NULL, &reader, NULL), BRIM_OK);
     assert_int_equal(brim_reader_info(reader)->depth, 16);
     brim_reader_close(reader);
 }
@@ -73,9 +73,9 @@ static void refuses_what_is_too_large_before_it_takes_memory(void **state)
 
     (void)state;
     failing_alloc_init(&mem, 0);
-    assert_int_equal(
-        brim_reader_open(&mem.base, HUGE_PNG, sizeof(HUGE_PNG) - 1, 178956970, &reader, &err),
-        BRIM_E_FORMAT);
+    assert_int_equal(brim_reader_open(&mem.base, HUGE_PNG, sizeof(HUGE_PNG) - 1,
+                                      &(brim_reader_options){.max_px = 178956970}, &reader, &err),
+                     BRIM_E_FORMAT);
     assert_string_equal(err.message, "image too large: 3600000000 pixels, limit 178956970 "
                                      "(--max-pixels)");
     assert_null(reader);
@@ -90,12 +90,12 @@ static void names_the_trouble(void **state)
     brim_error err = {0};
 
     (void)state;
-    assert_int_equal(brim_reader_open(brim_heap(), ZERO, sizeof(ZERO) - 1, 0, &reader, &err),
+    assert_int_equal(brim_reader_open(brim_heap(), ZERO, sizeof(ZERO) - 1, NULL, &reader, &err),
                      BRIM_E_FORMAT);
     assert_string_equal(err.message, "broken PNG: bad header");
-    assert_int_equal(brim_reader_open(brim_heap(), APPLE, sizeof(APPLE) - 1, 0, &reader, &err),
+    assert_int_equal(brim_reader_open(brim_heap(), APPLE, sizeof(APPLE) - 1, NULL, &reader, &err),
                      BRIM_E_UNSUPPORTED);
-    assert_int_equal(brim_reader_open(brim_heap(), APPLE, 4, 0, &reader, &err), BRIM_E_FORMAT);
+    assert_int_equal(brim_reader_open(brim_heap(), APPLE, 4, NULL, &reader, &err), BRIM_E_FORMAT);
     assert_string_equal(err.message, "truncated PNG");
 }
 

@@ -32,12 +32,12 @@ static float *apply(const brim_processor *processor, const void *data, size_t by
 
     counting_alloc_init(&mem);
     counting_alloc_init(&reader_mem);
-    assert_int_equal(brim_reader_open(&reader_mem.base, data, bytes, 0, &reader, &err), BRIM_OK);
+    assert_int_equal(brim_reader_open(&reader_mem.base, data, bytes, NULL, &reader, &err), BRIM_OK);
     const brim_image_info *info = brim_reader_info(reader);
     assert_int_equal(brim_processor_shape(processor, info, height, width, &err), BRIM_OK);
     assert_int_equal(brim_processor_scratch_bytes(processor, info, &foretold, &err), BRIM_OK);
     float *slot = malloc(3 * sizeof(float) * *height * *width);
-    if (brim_processor_apply(processor, &mem.base, reader, slot, &err) != BRIM_OK)
+    if (brim_processor_apply(processor, &mem.base, reader, BRIM_F32, slot, &err) != BRIM_OK)
         fail_msg("%s", err.message);
     assert_true(mem.peak_bytes <= foretold);
     assert_true(foretold <= mem.peak_bytes + mem.peak_bytes * 3 / 10 + 65536);
@@ -230,7 +230,7 @@ static void takes_a_strip_without_blowing_up(void **state)
 static void foretells_sizes(void **state)
 {
     brim_processor *clip = processor_of(CLIP), *free_size = processor_of("{\"do_resize\": false}");
-    brim_image_info info = {.width = 1000000000, .height = 1, .orientation = 1};
+    brim_image_info info = brim_image_info_of(1000000000, 1, 1);
     uint32_t height, width;
     size_t bytes;
     brim_error err = {0};
@@ -238,14 +238,14 @@ static void foretells_sizes(void **state)
     (void)state;
     assert_int_equal(brim_processor_shape(clip, &info, &height, &width, &err), BRIM_E_ARG);
     assert_non_null(strstr(err.message, "become too long"));
-    info.width = 1000000;
+    info = brim_image_info_of(1000000, 1, 1);
     assert_int_equal(brim_processor_scratch_bytes(clip, &info, &bytes, &err), BRIM_OK);
     assert_true(bytes < 8 << 20);
-    info = (brim_image_info){.width = 20, .height = 30, .orientation = 6};
+    info = brim_image_info_of(20, 30, 6);
     assert_int_equal(brim_processor_shape(free_size, &info, &height, &width, &err), BRIM_OK);
     assert_int_equal(height, 20);
     assert_int_equal(width, 30);
-    info = (brim_image_info){.width = 0x7fffffff, .height = 0x7fffffff, .orientation = 1};
+    info = brim_image_info_of(0x7fffffff, 0x7fffffff, 1);
     assert_int_equal(brim_processor_shape(free_size, &info, &height, &width, &err), BRIM_E_ARG);
     brim_processor_close(free_size);
     brim_processor_close(clip);
@@ -273,8 +273,9 @@ static void passes_failures_on(void **state)
 
     (void)state;
     failing_alloc_init(&mem, 100);
-    assert_int_equal(brim_reader_open(brim_heap(), data, bytes / 2, 0, &reader, NULL), BRIM_OK);
-    assert_int_equal(brim_processor_apply(processor, &mem.base, reader, slot, &err), BRIM_E_FORMAT);
+    assert_int_equal(brim_reader_open(brim_heap(), data, bytes / 2, NULL, &reader, NULL), BRIM_OK);
+    assert_int_equal(brim_processor_apply(processor, &mem.base, reader, BRIM_F32, slot, &err),
+                     BRIM_E_FORMAT);
     assert_string_equal(err.message, "truncated JPEG");
     assert_int_equal(mem.live_bytes, 0);
     brim_reader_close(reader);
@@ -316,9 +317,10 @@ static void survives_every_failed_allocation(void **state)
         mem.refusal = BRIM_E_BUDGET;
         status =
             brim_processor_open(&mem.base, TEST_DATA "/image/config0.json", NULL, &processor, NULL);
-        if (status == BRIM_OK) status = brim_reader_open(&mem.base, data, bytes, 0, &reader, NULL);
         if (status == BRIM_OK)
-            status = brim_processor_apply(processor, &mem.base, reader, slot, NULL);
+            status = brim_reader_open(&mem.base, data, bytes, NULL, &reader, NULL);
+        if (status == BRIM_OK)
+            status = brim_processor_apply(processor, &mem.base, reader, BRIM_F32, slot, NULL);
         assert_true(status == BRIM_OK || status == BRIM_E_BUDGET);
         brim_reader_close(reader);
         brim_processor_close(processor);

@@ -6,7 +6,7 @@
         brim_reader *reader;                                                                       \
         brim_error err = {0};                                                                      \
         assert_int_equal(                                                                          \
-            brim_reader_open(brim_heap(), BYTES, sizeof(BYTES) - 1, 0, &reader, &err), STATUS);    \
+            brim_reader_open(brim_heap(), BYTES, sizeof(BYTES) - 1, NULL, &reader, &err), STATUS); \
         assert_string_equal(err.message, MESSAGE);                                                 \
         assert_null(reader);                                                                       \
     } while (0)
@@ -50,15 +50,15 @@ static void read_on(const fixture_picture *picture)
     uint8_t row[3 * 64];
     brim_reader *reader;
 
-    assert_int_equal(brim_reader_open(brim_heap(), picture->data, picture->bytes, 0, &reader, NULL),
-                     BRIM_OK);
+    assert_int_equal(
+        brim_reader_open(brim_heap(), picture->data, picture->bytes, NULL, &reader, NULL), BRIM_OK);
     while (brim_reader_next_row(reader, row, NULL) == BRIM_OK)
         continue;
     assert_int_equal(brim_reader_next_row(reader, row, NULL), BRIM_END);
     brim_reader_close(reader);
 
     assert_int_equal(
-        brim_reader_open(brim_heap(), picture->data, picture->bytes - 1, 0, &reader, NULL),
+        brim_reader_open(brim_heap(), picture->data, picture->bytes - 1, NULL, &reader, NULL),
         BRIM_OK);
     while (brim_reader_next_row(reader, row, NULL) == BRIM_OK)
         continue;
@@ -80,8 +80,8 @@ static void costs_little(const fixture_picture *picture)
     counting_alloc mem;
 
     counting_alloc_init(&mem);
-    assert_int_equal(brim_reader_open(&mem.base, picture->data, picture->bytes, 0, &reader, NULL),
-                     BRIM_OK);
+    assert_int_equal(
+        brim_reader_open(&mem.base, picture->data, picture->bytes, NULL, &reader, NULL), BRIM_OK);
     assert_true(mem.peak_bytes < 256);
     brim_reader_close(reader);
     assert_int_equal(mem.live_bytes, 0);

@@ -5,7 +5,7 @@
  * 23: between normal numbers the exponent moves by 112 and the fraction by 13 bits. No step makes a
  * subnormal float32, so a processor that flushes those to zero gives the same bits.
  */
-#include "session/half.h"
+#include "base/half.h"
 
 #include <string.h>
 

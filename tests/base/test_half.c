@@ -1,5 +1,5 @@
 /* Tests of src/session/half.c. */
-#include "session/half.h"
+#include "base/half.h"
 
 #include <math.h>
 

@@ -24,10 +24,11 @@ enum {
 enum { CLI_PARSED = -1 };
 
 typedef enum cli_kind {
-    CLI_FLAG,  /* bool */
-    CLI_TEXT,  /* const char * */
-    CLI_COUNT, /* uint64_t, a whole number; "auto" is 0 where the table says so */
-    CLI_BYTES, /* size_t, as 600MiB */
+    CLI_FLAG,   /* bool */
+    CLI_TEXT,   /* const char * */
+    CLI_COUNT,  /* uint64_t, a whole number; "auto" is 0 where the table says so */
+    CLI_BYTES,  /* size_t, as 600MiB */
+    CLI_CHOICE, /* int: which of the words in metavar, "scale|clamp", counted from 0 */
 } cli_kind;
 
 /* The one place an option is named: parsing and --help are both made from it. */
@@ -40,6 +41,7 @@ typedef struct cli_option {
     const char *help;
     uint64_t max;    /* of a CLI_COUNT; 0 = no limit */
     bool takes_auto; /* "auto" stands for 0 */
+    bool takes_zero;
 } cli_option;
 
 typedef struct cli_command {

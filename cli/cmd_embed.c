@@ -3,54 +3,74 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 typedef struct embed_args {
-    const char *model, *store, *precision, *processor, *layer, *root, *device;
+    const char *model, *store, *precision, *processor, *layer, *root, *device, *bands;
     size_t memory_bytes;
-    uint64_t batch, n_threads, limit, max_px, file_timeout_s, trim_every;
-    bool raw, nul_lists, retry_failed, json, quiet, verbose;
+    uint64_t batch, n_threads, limit, max_px, file_timeout_s, trim_every, tile, overlap;
+    uint32_t band_numbers[3]; /* what bands says */
+    int depth, decode, resample_order;
+    bool raw, nul_lists, retry_failed, icc, accept_truncated, json, quiet, verbose;
 } embed_args;
 
 static const cli_option OPTIONS[] = {
     {"model", 'm', CLI_TEXT, offsetof(embed_args, model), "MODEL",
-     "a model folder as on the Hugging Face hub, or one .onnx file", 0, false},
+     "a model folder as on the Hugging Face hub, or one .onnx file", 0, false, false},
     {"output", 'o', CLI_TEXT, offsetof(embed_args, store), "STORE",
-     "a SQLite file for the vectors (default brimful.db)", 0, false},
+     "a SQLite file for the vectors (default brimful.db)", 0, false, false},
     {"retry-failed", 0, CLI_FLAG, offsetof(embed_args, retry_failed), NULL,
-     "do pictures again that failed in an earlier run", 0, false},
-    {"limit", 0, CLI_COUNT, offsetof(embed_args, limit), "N", "do at most N pictures", 0, false},
+     "do pictures again that failed in an earlier run", 0, false, false},
+    {"limit", 0, CLI_COUNT, offsetof(embed_args, limit), "N", "do at most N pictures", 0, false,
+     false},
     {"root", 0, CLI_TEXT, offsetof(embed_args, root), "DIR",
-     "keys are paths below DIR; lines of lists start there", 0, false},
+     "keys are paths below DIR; lines of lists start there", 0, false, false},
     {NULL, '0', CLI_FLAG, offsetof(embed_args, nul_lists), NULL,
-     "lists end their names with NUL (find -print0)", 0, false},
+     "lists end their names with NUL (find -print0)", 0, false, false},
     {"layer", 0, CLI_TEXT, offsetof(embed_args, layer), "NAME", "take this output of the model", 0,
-     false},
+     false, false},
     {"raw", 0, CLI_FLAG, offsetof(embed_args, raw), NULL,
-     "leave the vectors at the model's length, not 1", 0, false},
+     "leave the vectors at the model's length, not 1", 0, false, false},
     {"precision", 0, CLI_TEXT, offsetof(embed_args, precision), "NAME",
-     "which model file: fp32, fp16, quantized, ...", 0, false},
+     "which model file: fp32, fp16, quantized, ...", 0, false, false},
     {"processor", 0, CLI_TEXT, offsetof(embed_args, processor), "FILE",
-     "another preprocessor_config.json", 0, false},
+     "another preprocessor_config.json", 0, false, false},
+    {"tile", 0, CLI_COUNT, offsetof(embed_args, tile), "N",
+     "cut pictures into tiles of NxN, keys name#x,y,w,h", 65535, false, false},
+    {"overlap", 0, CLI_COUNT, offsetof(embed_args, overlap), "N",
+     "pixels that neighbouring tiles share (0)", 65534, false, true},
+    {"decode", 0, CLI_CHOICE, offsetof(embed_args, decode), "exact|fast",
+     "fast: shrink large pictures while decoding (exact)", 0, false, false},
+    {"resample-order", 0, CLI_CHOICE, offsetof(embed_args, resample_order), "13|classic",
+     "resize as this Pillow; classic: as up to 12 (13)", 0, false, false},
+    {"depth", 0, CLI_CHOICE, offsetof(embed_args, depth), "scale|clamp",
+     "clamp: grey of 16 bits as Pillow takes it (scale)", 0, false, false},
+    {"bands", 0, CLI_TEXT, offsetof(embed_args, bands), "R,G,B",
+     "which bands of many are the colours, as 4,3,2", 0, false, false},
+    {"icc", 0, CLI_FLAG, offsetof(embed_args, icc), NULL, "apply embedded colour profiles", 0,
+     false, false},
+    {"accept-truncated", 0, CLI_FLAG, offsetof(embed_args, accept_truncated), NULL,
+     "take files that end early for what they hold", 0, false, false},
     {"memory", 0, CLI_BYTES, offsetof(embed_args, memory_bytes), "SIZE",
-     "ceiling for the whole process, as 6GiB (80 % of what is free)", 0, false},
+     "ceiling for the whole process, as 6GiB (80 % of what is free)", 0, false, false},
     {"trim-every", 0, CLI_COUNT, offsetof(embed_args, trim_every), "N",
-     "give idle memory back every N batches (when it is short)", UINT32_MAX, false},
+     "give idle memory back every N batches (when it is short)", UINT32_MAX, false, false},
     {"batch", 0, CLI_COUNT, offsetof(embed_args, batch), "N|auto",
-     "pictures in one run of the model (auto)", 65536, true},
+     "pictures in one run of the model (auto)", 65536, true, false},
     {"threads", 0, CLI_COUNT, offsetof(embed_args, n_threads), "N",
-     "threads for decoding and for the model (the CPUs allowed)", 1024, false},
-    {"device", 0, CLI_TEXT, offsetof(embed_args, device), "DEVICE", "cpu", 0, false},
+     "threads for decoding and for the model (the CPUs allowed)", 1024, false, false},
+    {"device", 0, CLI_TEXT, offsetof(embed_args, device), "DEVICE", "cpu", 0, false, false},
     {"max-pixels", 0, CLI_COUNT, offsetof(embed_args, max_px), "N",
-     "larger pictures are failures (178956970)", 0, false},
+     "larger pictures are failures (178956970)", 0, false, false},
     {"file-timeout", 0, CLI_COUNT, offsetof(embed_args, file_timeout_s), "S",
-     "a file silent for S seconds is a failure (30)", 86400, false},
+     "a file silent for S seconds is a failure (30)", 86400, false, false},
     {"json", 0, CLI_FLAG, offsetof(embed_args, json), NULL, "a summary on stdout, one line of JSON",
-     0, false},
+     0, false, false},
     {"quiet", 'q', CLI_FLAG, offsetof(embed_args, quiet), NULL, "say only what went wrong", 0,
-     false},
-    {"verbose", 'v', CLI_FLAG, offsetof(embed_args, verbose), NULL, "say more", 0, false},
+     false, false},
+    {"verbose", 'v', CLI_FLAG, offsetof(embed_args, verbose), NULL, "say more", 0, false, false},
 };
 
 static const char DETAILS[] =
@@ -167,11 +187,29 @@ static bool print_json(const brim_report *report)
            fflush(stdout) == 0;
 }
 
+/* "4,3,2" */
+static bool parse_bands(const char *text, uint32_t out[3])
+{
+    for (int i = 0; i < 3; i++) {
+        size_t n = strspn(text, "0123456789");
+        if (n == 0 || n > 5 || text[n] != (i < 2 ? ',' : '\0')) return false;
+        out[i] = (uint32_t)strtoul(text, NULL, 10);
+        if (out[i] == 0) return false;
+        text += n + 1;
+    }
+    return true;
+}
+
 static int check_args(embed_args *args, const cli_words *words)
 {
     if (!args->store) args->store = "brimful.db";
     if (!args->model) return cli_usage(&CMD_EMBED, "no model: give one with -m MODEL");
     if (words->n == 0) return cli_usage(&CMD_EMBED, "no INPUT: give a folder of pictures");
+    if (args->bands && !parse_bands(args->bands, args->band_numbers))
+        return cli_usage(&CMD_EMBED, "--bands %s: not three numbers from 1, as 4,3,2", args->bands);
+    if (args->overlap >= args->tile && args->overlap > 0)
+        return cli_usage(&CMD_EMBED, "--overlap %llu: needs a larger --tile",
+                         (unsigned long long)args->overlap);
     if (args->device && strcmp(args->device, "cpu") != 0)
         return cli_usage(&CMD_EMBED, "--device %s: this version runs on the cpu only",
                          args->device);
@@ -211,6 +249,14 @@ static int embed_run(int argc, char **argv)
     options.n_threads = (uint32_t)args.n_threads;
     options.batch = (uint32_t)args.batch;
     options.max_px = args.max_px;
+    options.depth = (brim_depth)args.depth;
+    options.decode = (brim_decode)args.decode;
+    options.resample_order = (brim_resample_order)args.resample_order;
+    options.apply_icc = args.icc;
+    options.accept_truncated = args.accept_truncated;
+    options.tile = (uint32_t)args.tile;
+    options.overlap = (uint32_t)args.overlap;
+    memcpy(options.bands, args.band_numbers, sizeof(options.bands));
     options.file_timeout_s = (uint32_t)args.file_timeout_s;
     options.log = &log;
     options.progress = cli_progress_show;

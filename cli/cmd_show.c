@@ -9,8 +9,9 @@ typedef struct show_args {
 
 static const cli_option OPTIONS[] = {
     {"failures", 0, CLI_FLAG, offsetof(show_args, failures), NULL,
-     "each failure: set, step, key, reason", 0, false},
-    {"runs", 0, CLI_FLAG, offsetof(show_args, runs), NULL, "each run with its summary", 0, false},
+     "each failure: set, step, key, reason", 0, false, false},
+    {"runs", 0, CLI_FLAG, offsetof(show_args, runs), NULL, "each run with its summary", 0, false,
+     false},
 };
 
 static void print_safe(const char *text)

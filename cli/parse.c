@@ -83,7 +83,21 @@ static bool parse_count(const cli_option *option, const char *text, uint64_t *ou
     if (strspn(text, "0123456789") != strlen(text) || *text == '\0') return false;
     errno = 0;
     *out = strtoull(text, &end, 10);
-    return errno == 0 && *out > 0 && (option->max == 0 || *out <= option->max);
+    return errno == 0 && (*out > 0 || option->takes_zero) &&
+           (option->max == 0 || *out <= option->max);
+}
+
+/* Which of the words "a|b|c"; -1 where it is none of them. */
+static int parse_choice(const char *words, const char *text)
+{
+    size_t length = strlen(text);
+
+    for (int i = 0;; i++) {
+        size_t n = strcspn(words, "|");
+        if (n == length && memcmp(words, text, n) == 0) return i;
+        if (words[n] == '\0') return -1;
+        words += n + 1;
+    }
 }
 
 /* CLI_PARSED or CLI_EXIT_USAGE. */
@@ -93,6 +107,7 @@ static int set_option(const cli_command *command, void *args, const cli_option *
     char *field = (char *)args + option->offset;
     uint64_t count;
     size_t bytes;
+    int choice;
 
     switch (option->kind) {
     case CLI_FLAG:
@@ -105,9 +120,17 @@ static int set_option(const cli_command *command, void *args, const cli_option *
     case CLI_COUNT:
         if (!parse_count(option, value, &count))
             return cli_usage(command, "%s %s: not a whole number%s%s", shown, value,
-                             option->max ? " in range" : " above 0",
+                             option->max          ? " in range"
+                             : option->takes_zero ? ""
+                                                  : " above 0",
                              option->takes_auto ? ", nor auto" : "");
         *(uint64_t *)field = count;
+        return CLI_PARSED;
+    case CLI_CHOICE:
+        choice = parse_choice(option->metavar, value);
+        if (choice < 0)
+            return cli_usage(command, "%s %s: not one of %s", shown, value, option->metavar);
+        *(int *)field = choice;
         return CLI_PARSED;
     case CLI_BYTES:
         if (!cli_parse_bytes(value, &bytes))

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "brimful/arena.h"
+#include "brimful/image.h"
 #include "brimful/log.h"
 #include "brimful/memory.h"
 #include "brimful/observe.h"
@@ -49,6 +50,17 @@ typedef struct brim_embed_options {
     const char *root; /* keys are relative to it, and so are the lines of lists */
     bool nul_lists;   /* lists end their names with NUL */
 
+    brim_depth depth;
+    brim_decode decode;
+    brim_resample_order resample_order;
+    uint32_t bands[3]; /* of pictures with many bands those that are red, green and blue, from 1;
+                          all 0 = the first three of 3 or 4, else the picture is a failure */
+    bool apply_icc;    /* convert by embedded colour profiles to sRGB, instead of ignoring them */
+    bool accept_truncated; /* files that end early are results, with what they hold */
+    uint32_t tile;    /* pixels of a side: each picture is cut into tiles, each with a vector of
+                         its own under the key "name#x,y,w,h"; 0 = whole pictures */
+    uint32_t overlap; /* pixels that neighbouring tiles share, fewer than tile */
+
     const char *store;
     bool retry_failed; /* do rows again that failed in an earlier run */
     uint64_t limit;    /* rows to do at most; 0 = all */
@@ -58,7 +70,7 @@ typedef struct brim_embed_options {
                                 until memory is short */
     uint32_t n_threads;      /* 0 = the CPUs we may use */
     uint32_t batch;          /* pictures in a run of the model; 0 = auto */
-    uint64_t max_px;         /* of one picture; 0 = 178,956,970 */
+    uint64_t max_px;         /* of one picture, or one row of its tiles; 0 = 178,956,970 */
     uint32_t file_timeout_s; /* a file that gives no byte that long is a failure; 0 = 30 */
 
     const brim_log *log;

@@ -28,7 +28,7 @@ typedef struct brim_format {
      * leaves alone is orientation 1 and depth 8. */
     brim_status (*probe)(const brim_encoded *file, brim_image_info *info, brim_error *err);
 
-    /* As brim_reader_shrink(): row_width, n_rows and the scratch anew. NULL where it cannot. */
+    /* As brim_reader_shrink(): changes row_width, n_rows and the scratch. NULL where it cannot. */
     void (*shrink)(const brim_encoded *file, uint32_t factor, brim_image_info *info);
 
     /* Starts decoding what probe saw. file and info outlive the decoder. On failure *out is NULL.
@@ -42,6 +42,14 @@ typedef struct brim_format {
     /* Accepts NULL. */
     void (*close)(brim_decoder *decoder);
 } brim_format;
+
+/* Rows as brim_reader_shrink() says. */
+static inline void brim_image_info_shrink(brim_image_info *info, uint32_t factor)
+{
+    info->row_width = (info->width + factor - 1) / factor;
+    info->n_rows = (info->height + factor - 1) / factor;
+    info->shrink = (uint8_t)factor;
+}
 
 extern const brim_format brim_format_jpeg;
 extern const brim_format brim_format_png;

@@ -58,23 +58,28 @@ static uint32_t entry_value(const tiff *t, size_t at)
     return 0;
 }
 
-uint8_t brim_exif_orientation(const uint8_t *exif, size_t bytes)
+bool brim_exif_find_orientation(const uint8_t *exif, size_t bytes, uint8_t *out)
 {
-    uint32_t orientation = 1;
+    uint32_t orientation = 0;
+    bool found = false;
     tiff t;
 
+    *out = 1;
     while (bytes >= 6 && memcmp(exif, "Exif\0\0", 6) == 0) {
         exif += 6;
         bytes -= 6;
     }
-    if (!tiff_open(&t, exif, bytes)) return 1;
+    if (!tiff_open(&t, exif, bytes)) return false;
 
     size_t directory = tiff_u32(&t, 4);
-    if (directory > bytes - 2) return 1;
+    if (directory > bytes - 2) return false;
     size_t n_entries = tiff_u16(&t, directory);
     size_t at = directory + 2;
     for (size_t i = 0; i < n_entries && bytes - at >= ENTRY_BYTES; i++, at += ENTRY_BYTES) {
-        if (tiff_u16(&t, at) == TAG_ORIENTATION) orientation = entry_value(&t, at);
+        if (tiff_u16(&t, at) != TAG_ORIENTATION) continue;
+        orientation = entry_value(&t, at);
+        found = true;
     }
-    return orientation >= 1 && orientation <= 8 ? (uint8_t)orientation : 1;
+    if (orientation >= 1 && orientation <= 8) *out = (uint8_t)orientation;
+    return found;
 }

@@ -2,13 +2,15 @@
 #ifndef BRIM_IMAGE_EXIF_H
 #define BRIM_IMAGE_EXIF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /*
- * The orientation, 1..8, in an EXIF block with or without "Exif\0\0" before its TIFF header. 1
- * where there is none, where it is out of range or where the block is broken: never a failure.
+ * Looks for the orientation in an EXIF block with or without "Exif\0\0" before its TIFF header.
+ * False, and *out 1, where there is none or the block is broken: never a failure. *out is 1..8, and
+ * 1 also where what the block says makes no sense.
  */
-uint8_t brim_exif_orientation(const uint8_t *exif, size_t bytes);
+bool brim_exif_find_orientation(const uint8_t *exif, size_t bytes, uint8_t *out);
 
 #endif /* BRIM_IMAGE_EXIF_H */

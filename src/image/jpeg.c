@@ -3,7 +3,8 @@
  *
  * Accurate integer transform, smooth chroma upsampling; CMYK inverted as Adobe writes it. Warnings
  * are passed over. A file that ends before its end marker is a failure, since what stands in for
- * the missing part would be grey.
+ * the missing part is grey, unless that is accepted. Shrinking makes pixels of the lower
+ * frequencies only: less work, and close to what a box filter would give.
  *
  * libjpeg-turbo allocates by itself: what it will take is predicted in the probe.
  */
@@ -30,6 +31,7 @@ typedef struct jpeg_decoder {
     struct jpeg_source_mgr source;
     struct jpeg_progress_mgr progress;
     jmp_buf escape; /* where a failing library lands; set in each call of ours */
+    bool accept_truncated;
     bool truncated;
     bool too_many_scans;
     uint8_t *cmyk; /* 4 x width; NULL where rows come as RGB */
@@ -59,6 +61,14 @@ static brim_status jpeg_probe(const brim_encoded *file, brim_image_info *info, b
     return BRIM_OK;
 }
 
+/* The coefficients are read all the same, and what else the library takes is no more than before.
+ */
+static void jpeg_shrink(const brim_encoded *file, uint32_t factor, brim_image_info *info)
+{
+    (void)file;
+    brim_image_info_shrink(info, factor);
+}
+
 /* --- what libjpeg-turbo calls ---------------------------------------------------------------- */
 
 static void on_error(j_common_ptr library)
@@ -83,13 +93,20 @@ static void on_source(j_decompress_ptr library)
     (void)library;
 }
 
-/* All bytes are there from the start: to be asked for more means that the file is too short. */
+/*
+ * All bytes are there from the start: to be asked for more means that the file is too short. An end
+ * marker makes the library finish with what it has.
+ */
 static boolean on_source_empty(j_decompress_ptr library)
 {
+    static const JOCTET END[2] = {0xff, JPEG_EOI};
     jpeg_decoder *self = library->client_data;
 
     self->truncated = true;
-    longjmp(self->escape, 1);
+    if (!self->accept_truncated) longjmp(self->escape, 1);
+    library->src->next_input_byte = END;
+    library->src->bytes_in_buffer = sizeof(END);
+    return TRUE;
 }
 
 static void on_source_skip(j_decompress_ptr library, long n)
@@ -97,7 +114,10 @@ static void on_source_skip(j_decompress_ptr library, long n)
     struct jpeg_source_mgr *source = library->src;
 
     if (n <= 0) return;
-    if ((size_t)n > source->bytes_in_buffer) on_source_empty(library);
+    if ((size_t)n > source->bytes_in_buffer) {
+        on_source_empty(library);
+        return;
+    }
     source->next_input_byte += n;
     source->bytes_in_buffer -= (size_t)n;
 }
@@ -163,8 +183,19 @@ static brim_status jpeg_start(jpeg_decoder *self, brim_error *err)
     library->out_color_space = self->cmyk ? JCS_CMYK : JCS_RGB;
     library->dct_method = JDCT_ISLOW;
     library->do_fancy_upsampling = TRUE;
+    library->scale_num = 1;
+    library->scale_denom = self->info->shrink;
     jpeg_start_decompress(library);
+    if (library->output_width != self->info->row_width ||
+        library->output_height != self->info->n_rows)
+        return brim_fail(err, BRIM_E_UNSUPPORTED, "JPEG: this libjpeg shrinks in another way");
     return BRIM_OK;
+}
+
+/* 4 bytes a pixel of a row that comes. */
+static size_t cmyk_bytes(const brim_image_info *info)
+{
+    return 4 * (size_t)info->row_width;
 }
 
 static void jpeg_close(brim_decoder *decoder)
@@ -173,7 +204,7 @@ static void jpeg_close(brim_decoder *decoder)
 
     if (!self) return;
     jpeg_destroy_decompress(&self->library);
-    brim_alloc_release(self->mem, self->cmyk, 4 * (size_t)self->info->width);
+    brim_alloc_release(self->mem, self->cmyk, cmyk_bytes(self->info));
     brim_alloc_release(self->mem, self, sizeof(*self));
 }
 
@@ -189,9 +220,11 @@ static brim_status jpeg_open(const brim_alloc *mem, const brim_encoded *file,
     if (!self) return brim_fail(err, status, "JPEG: no memory for %zu bytes", sizeof(*self));
     self->mem = mem;
     self->info = info;
-    connect(self, file->data, file->bytes);
+    self->accept_truncated = file->options->accept_truncated;
+    connect(self, file->data,
+            self->accept_truncated ? brim_jpeg_whole_bytes(file->data, file->bytes) : file->bytes);
     if (header.n_components == 4) {
-        self->cmyk = brim_alloc_zeroed(mem, 4 * (size_t)info->width, &status);
+        self->cmyk = brim_alloc_zeroed(mem, cmyk_bytes(info), &status);
         if (!self->cmyk) {
             brim_fail(err, status, "JPEG: no memory for a row of %u pixels", info->width);
             goto fail;
@@ -237,7 +270,7 @@ static brim_status read_row(jpeg_decoder *self)
         return BRIM_END;
     }
     jpeg_read_scanlines(library, &row, 1);
-    if (self->cmyk) cmyk_to_rgb(self->cmyk, self->rgb, self->info->width);
+    if (self->cmyk) cmyk_to_rgb(self->cmyk, self->rgb, self->info->row_width);
     return BRIM_OK;
 }
 
@@ -254,6 +287,7 @@ const brim_format brim_format_jpeg = {
     .name = "JPEG",
     .matches = jpeg_matches,
     .probe = jpeg_probe,
+    .shrink = jpeg_shrink,
     .open = jpeg_open,
     .next_row = jpeg_next_row,
     .close = jpeg_close,

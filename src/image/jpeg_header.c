@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "image/exif.h"
+#include "image/xmp.h"
 
 enum {
     MARKER_TEM = 0x01,
@@ -100,10 +100,30 @@ static bool next_marker(const uint8_t *data, size_t bytes, size_t *at, unsigned 
     }
 }
 
+/* Where the words on orientation are; NULL where there are none. */
+typedef struct metadata {
+    const uint8_t *exif, *xmp;
+    size_t exif_bytes, xmp_bytes;
+} metadata;
+
+/* Of several EXIF segments the first counts, of XMP packets the last, as Pillow has it. */
+static void note_metadata(const uint8_t *p, size_t n, metadata *found)
+{
+    static const char XMP[] = "http://ns.adobe.com/xap/1.0/"; /* a NUL belongs to it */
+
+    if (!found->exif && n >= 6 && memcmp(p, "Exif\0\0", 6) == 0) {
+        found->exif = p;
+        found->exif_bytes = n;
+    } else if (n >= sizeof(XMP) && memcmp(p, XMP, sizeof(XMP)) == 0) {
+        found->xmp = p + sizeof(XMP);
+        found->xmp_bytes = n - sizeof(XMP);
+    }
+}
+
 brim_status brim_jpeg_read_header(const uint8_t *data, size_t bytes, brim_jpeg_header *out,
                                   brim_error *err)
 {
-    bool has_exif = false;
+    metadata found = {0};
     size_t at = 2; /* behind the start of image */
     unsigned marker;
 
@@ -119,18 +139,34 @@ brim_status brim_jpeg_read_header(const uint8_t *data, size_t bytes, brim_jpeg_h
 
         const uint8_t *p = data + at + 2;
         size_t n = length - 2;
-        if (marker == MARKER_SOS) return read_scan(p, n, out, err);
+        if (marker == MARKER_SOS) {
+            out->orientation =
+                brim_orientation_of(found.exif, found.exif_bytes, found.xmp, found.xmp_bytes);
+            return read_scan(p, n, out, err);
+        }
         if (is_frame(marker)) {
             brim_status status = read_frame(marker, p, n, out, err);
             if (status != BRIM_OK) return status;
         }
-        if (marker == MARKER_APP1 && !has_exif && n >= 6 && memcmp(p, "Exif\0\0", 6) == 0) {
-            has_exif = true;
-            out->orientation = brim_exif_orientation(p, n);
-        }
+        if (marker == MARKER_APP1) note_metadata(p, n, &found);
         at += length;
     }
     return truncated(err);
+}
+
+size_t brim_jpeg_whole_bytes(const uint8_t *data, size_t bytes)
+{
+    size_t at = 0;
+    unsigned marker;
+
+    while (next_marker(data, bytes, &at, &marker)) {
+        if (stands_alone(marker)) continue;
+        if (marker == MARKER_EOI) break;
+        size_t length = bytes - at < 2 ? SIZE_MAX : (size_t)data[at] << 8 | data[at + 1];
+        if (length > bytes - at) return at - 2;
+        at += length;
+    }
+    return bytes;
 }
 
 static size_t round_up(size_t n, size_t multiple)

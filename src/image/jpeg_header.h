@@ -28,6 +28,12 @@ typedef struct brim_jpeg_header {
 brim_status brim_jpeg_read_header(const uint8_t *data, size_t bytes, brim_jpeg_header *out,
                                   brim_error *err);
 
+/*
+ * The length of a file that ends early without the segment that it ends in: pixels may end
+ * anywhere, but a table that lacks its end would be a broken one.
+ */
+size_t brim_jpeg_whole_bytes(const uint8_t *data, size_t bytes);
+
 /* Bytes that libjpeg-turbo will take to decode it, from above. */
 size_t brim_jpeg_library_bytes(const brim_jpeg_header *header);
 

@@ -3,8 +3,8 @@
  *
  * Only what the pixels need is read: palette entries, grey levels and samples become 8-bit RGB,
  * transparency and colour management are passed over as Pillow's convert("RGB") does. 16-bit
- * samples keep their upper byte. libpng's memory comes from the reader's allocator. An interlaced
- * picture is held as a whole, in the samples it is stored in.
+ * samples keep their upper byte, or grey ones are clamped. libpng's memory comes from the reader's
+ * allocator. An interlaced picture is held as a whole, in the samples it is stored in.
  */
 #include "image/decoder.h"
 
@@ -13,13 +13,23 @@
 
 #include "base/fail.h"
 #include "base/size.h"
-#include "image/exif.h"
+#include "image/png_chunks.h"
 
 /* libpng's two structs, zlib's window and tables, buffers of a fixed size. */
 #define LIBRARY_BYTES (72 * 1024)
 
+/* What is lost before the end of a file that is cut: libpng wants that many bytes at once. */
+#define LEAST_INPUT_BYTES 64
+
 /* Stands before each piece of libpng's memory, since giving back wants the size. */
 #define PREFIX_BYTES 64
+
+/* Rows as libpng delivers them. */
+typedef enum row_kind {
+    ROW_RGB,
+    ROW_INDICES,   /* a byte a pixel, into the palette */
+    ROW_DEEP_GREY, /* 2 bytes a pixel, the upper one first */
+} row_kind;
 
 typedef struct png_decoder {
     const brim_alloc *mem;
@@ -31,86 +41,56 @@ typedef struct png_decoder {
     brim_error *err; /* of the call under way */
     brim_status status;
 
-    bool has_palette;
+    brim_depth depth;
+    bool accept_truncated;
+    bool truncated; /* and that was noticed: no further row has come whole */
+
+    row_kind kind;
     uint8_t palette[256][3]; /* entries that the file lacks are black */
-    size_t row_bytes;        /* as libpng delivers them: 1 or 3 a pixel */
-    uint8_t *indices;        /* one row of palette indices; NULL without palette or with frame */
-    uint8_t *frame;          /* all rows; NULL unless interlaced */
+    size_t row_bytes;
+    uint8_t *row;   /* one as libpng delivers it; NULL where that is RGB, or with frame */
+    uint8_t *frame; /* all rows; NULL unless interlaced */
     size_t frame_bytes;
     uint32_t next_row;
 } png_decoder;
 
-static const uint8_t SIGNATURE[8] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
-
 /* --- the header ------------------------------------------------------------------------------ */
-
-typedef struct chunk {
-    char type[5];
-    const uint8_t *data;
-    size_t bytes;
-} chunk;
 
 static uint32_t read_u32(const uint8_t *p)
 {
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* The chunk at *at, which moves behind it; false where the bytes end first. */
-static bool next_chunk(const uint8_t *data, size_t bytes, size_t *at, chunk *out)
+static row_kind kind_of(int color_type, int depth, brim_depth wanted)
 {
-    if (bytes - *at < 12) return false;
-    size_t length = read_u32(data + *at);
-    if (length > bytes - *at - 12) return false;
-    memcpy(out->type, data + *at + 4, 4);
-    out->type[4] = '\0';
-    out->data = data + *at + 8;
-    out->bytes = length;
-    *at += 12 + length;
-    return true;
+    if (color_type == PNG_COLOR_TYPE_PALETTE) return ROW_INDICES;
+    bool is_deep_grey = color_type == PNG_COLOR_TYPE_GRAY && depth > 8;
+    return is_deep_grey && wanted == BRIM_DEPTH_CLAMP ? ROW_DEEP_GREY : ROW_RGB;
 }
 
-static bool png_matches(const uint8_t *data, size_t bytes)
+static size_t bytes_of_row(uint32_t width, row_kind kind)
 {
-    size_t n = bytes < sizeof(SIGNATURE) ? bytes : sizeof(SIGNATURE);
-
-    return n >= 4 && memcmp(data, SIGNATURE, n) == 0;
-}
-
-/* Orientation may stand behind the pixels too, so every chunk's name is looked at. */
-static uint8_t find_orientation(const uint8_t *data, size_t bytes, size_t at)
-{
-    chunk c;
-
-    while (next_chunk(data, bytes, &at, &c) && memcmp(c.type, "IEND", 4) != 0) {
-        if (memcmp(c.type, "eXIf", 4) == 0) return brim_exif_orientation(c.data, c.bytes);
-    }
-    return 1;
-}
-
-static size_t png_row_bytes(uint32_t width, int color_type)
-{
-    return color_type == PNG_COLOR_TYPE_PALETTE ? width : 3 * (size_t)width;
+    return (kind == ROW_RGB ? 3 : kind == ROW_DEEP_GREY ? 2 : 1) * (size_t)width;
 }
 
 /* Two rows in libpng, as wide as the widest of stored, 16-bit RGBA and delivered samples. */
-static brim_status predict(brim_image_info *info, int color_type, int depth)
+static brim_status predict(brim_image_info *info, row_kind kind)
 {
-    size_t row = (size_t)info->width * (size_t)(depth > 8 ? 8 : 4) + 128;
-    size_t frame = 0;
+    size_t row = (size_t)info->width * (size_t)(info->depth > 8 ? 8 : 4) + 128;
+    size_t delivered = bytes_of_row(info->width, kind), frame = 0;
 
-    if (info->whole_frame &&
-        brim_mul_bytes(png_row_bytes(info->width, color_type), info->height, &frame) != BRIM_OK)
+    if (info->whole_frame && brim_mul_bytes(delivered, info->height, &frame) != BRIM_OK)
         return BRIM_E_ARG;
-    return brim_add_bytes(frame, LIBRARY_BYTES + sizeof(png_decoder) + 2 * row + info->width,
+    return brim_add_bytes(frame, LIBRARY_BYTES + sizeof(png_decoder) + 2 * row + delivered,
                           &info->scratch_bytes);
 }
 
 static brim_status png_probe(const brim_encoded *file, brim_image_info *info, brim_error *err)
 {
-    size_t at = sizeof(SIGNATURE);
-    chunk header;
+    size_t at = BRIM_PNG_SIGNATURE_BYTES;
+    brim_png_chunk header;
 
-    if (file->bytes < at || !next_chunk(file->data, file->bytes, &at, &header))
+    if (file->bytes < at || !brim_png_next_chunk(file->data, file->bytes, &at, &header))
         return brim_fail(err, BRIM_E_FORMAT, "truncated PNG");
     if (memcmp(header.type, "CgBI", 4) == 0)
         return brim_fail(err, BRIM_E_UNSUPPORTED, "a PNG in Apple's own variant (CgBI)");
@@ -124,10 +104,11 @@ static brim_status png_probe(const brim_encoded *file, brim_image_info *info, br
     if (info->width == 0 || info->height == 0 || info->width > PNG_UINT_31_MAX ||
         info->height > PNG_UINT_31_MAX || info->depth == 0 || info->depth > 16)
         return brim_fail(err, BRIM_E_FORMAT, "broken PNG: bad header");
-    if (predict(info, header.data[9], info->depth) != BRIM_OK)
+    row_kind kind = kind_of(header.data[9], info->depth, file->options->depth);
+    if (predict(info, kind) != BRIM_OK)
         return brim_fail(err, BRIM_E_FORMAT, "image too large: %u x %u pixels", info->width,
                          info->height);
-    info->orientation = find_orientation(file->data, file->bytes, at);
+    info->orientation = brim_png_orientation(file->data, file->bytes, at);
     return BRIM_OK;
 }
 
@@ -181,6 +162,7 @@ static void on_read(png_structp library, png_bytep out, size_t n)
     png_decoder *self = png_get_io_ptr(library);
 
     if (n > self->bytes_left) {
+        self->truncated = true;
         self->status = brim_fail(self->err, BRIM_E_FORMAT, "truncated PNG");
         png_error(library, "truncated");
     }
@@ -211,14 +193,13 @@ static void copy_palette(png_decoder *self)
     }
 }
 
-/* Palette indices in a byte each, everything else 8-bit RGB. */
 static void set_transforms(png_decoder *self)
 {
     png_structp library = self->library;
     int color_type = png_get_color_type(library, self->header);
 
-    self->has_palette = color_type == PNG_COLOR_TYPE_PALETTE;
-    if (self->has_palette) {
+    if (self->kind == ROW_DEEP_GREY) return;
+    if (self->kind == ROW_INDICES) {
         copy_palette(self);
         png_set_packing(library);
     }
@@ -237,10 +218,22 @@ static brim_status lease_rows(png_decoder *self, brim_error *err)
             self->frame = brim_alloc_zeroed(self->mem, self->frame_bytes, &status);
         if (!self->frame)
             return brim_fail(err, status, "PNG: no memory for %zu bytes", self->frame_bytes);
-    } else if (self->has_palette) {
-        self->indices = brim_alloc_zeroed(self->mem, self->row_bytes, &status);
-        if (!self->indices)
+    } else if (self->kind != ROW_RGB) {
+        self->row = brim_alloc_zeroed(self->mem, self->row_bytes, &status);
+        if (!self->row)
             return brim_fail(err, status, "PNG: no memory for %zu bytes", self->row_bytes);
+    }
+    return BRIM_OK;
+}
+
+/* All passes, into the frame. */
+static brim_status read_frame(png_decoder *self, int n_passes)
+{
+    if (setjmp(png_jmpbuf(self->library)))
+        return self->truncated && self->accept_truncated ? BRIM_OK : self->status;
+    for (int pass = 0; pass < n_passes; pass++) {
+        for (uint32_t y = 0; y < self->info->height; y++)
+            png_read_row(self->library, self->frame + y * self->row_bytes, NULL);
     }
     return BRIM_OK;
 }
@@ -254,23 +247,20 @@ static brim_status png_start(png_decoder *self, brim_error *err)
     png_set_read_fn(self->library, self, on_read);
     png_set_user_limits(self->library, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
     skip_ancillary_chunks(self->library);
+    if (self->accept_truncated) png_set_compression_buffer_size(self->library, LEAST_INPUT_BYTES);
     png_read_info(self->library, self->header);
     if (png_get_image_width(self->library, self->header) != self->info->width ||
         png_get_image_height(self->library, self->header) != self->info->height)
         return brim_fail(err, BRIM_E_FORMAT, "broken PNG: bad header");
 
+    self->kind = kind_of(png_get_color_type(self->library, self->header),
+                         png_get_bit_depth(self->library, self->header), self->depth);
     set_transforms(self);
     int n_passes = png_set_interlace_handling(self->library);
     png_read_update_info(self->library, self->header);
     self->row_bytes = png_get_rowbytes(self->library, self->header);
     brim_status status = lease_rows(self, err);
-    if (status != BRIM_OK) return status;
-    if (!self->frame) return BRIM_OK;
-    for (int pass = 0; pass < n_passes; pass++) {
-        for (uint32_t y = 0; y < self->info->height; y++)
-            png_read_row(self->library, self->frame + y * self->row_bytes, NULL);
-    }
-    return BRIM_OK;
+    return status == BRIM_OK && self->frame ? read_frame(self, n_passes) : status;
 }
 
 static void png_close(brim_decoder *decoder)
@@ -279,7 +269,7 @@ static void png_close(brim_decoder *decoder)
 
     if (!self) return;
     if (self->library) png_destroy_read_struct(&self->library, &self->header, NULL);
-    brim_alloc_release(self->mem, self->indices, self->row_bytes);
+    brim_alloc_release(self->mem, self->row, self->row_bytes);
     brim_alloc_release(self->mem, self->frame, self->frame_bytes);
     brim_alloc_release(self->mem, self, sizeof(*self));
 }
@@ -296,6 +286,8 @@ static brim_status png_open(const brim_alloc *mem, const brim_encoded *file,
     self->info = info;
     self->next = file->data;
     self->bytes_left = file->bytes;
+    self->depth = file->options->depth;
+    self->accept_truncated = file->options->accept_truncated;
     self->err = err;
     self->library = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, self, on_error, on_warning,
                                              self, on_alloc, on_release);
@@ -319,32 +311,57 @@ static void look_up(const png_decoder *self, const uint8_t *indices, uint8_t *rg
         memcpy(rgb + 3 * x, self->palette[indices[x]], 3);
 }
 
+static void clamp_grey(const png_decoder *self, const uint8_t *samples, uint8_t *rgb)
+{
+    for (size_t x = 0; x < self->info->width; x++)
+        memset(rgb + 3 * x, samples[2 * x] > 0 ? 255 : samples[2 * x + 1], 3);
+}
+
+/* Leaves through libpng's jump on failure. */
+static void read_row(png_decoder *self, uint8_t *rgb)
+{
+    uint8_t *row = self->frame ? self->frame + (self->next_row - 1) * self->row_bytes
+                   : self->row ? self->row
+                               : rgb;
+
+    if (!self->frame) png_read_row(self->library, row, NULL);
+    if (self->kind == ROW_INDICES) look_up(self, row, rgb);
+    if (self->kind == ROW_DEEP_GREY) clamp_grey(self, row, rgb);
+    if (self->kind == ROW_RGB && row != rgb) memcpy(rgb, row, self->row_bytes);
+}
+
+/* Rows that a file lacks are black, where that is accepted; those of a frame are there already. */
+static bool stands_in(const png_decoder *self, uint8_t *rgb)
+{
+    if (!self->truncated || !self->accept_truncated || self->frame) return false;
+    memset(rgb, 0, 3 * (size_t)self->info->width);
+    return true;
+}
+
 static brim_status png_next_row(brim_decoder *decoder, uint8_t *rgb, brim_error *err)
 {
     png_decoder *self = (png_decoder *)decoder;
+    bool at_end = self->next_row == self->info->height;
 
     self->err = err;
-    if (setjmp(png_jmpbuf(self->library))) return self->status;
-    if (self->next_row == self->info->height) {
+    if (at_end && self->truncated) return BRIM_END;
+    if (!at_end) self->next_row++;
+    if (stands_in(self, rgb)) return BRIM_OK;
+    if (setjmp(png_jmpbuf(self->library))) {
+        if (at_end && self->truncated && self->accept_truncated) return BRIM_END;
+        return stands_in(self, rgb) ? BRIM_OK : self->status;
+    }
+    if (at_end) {
         png_read_end(self->library, NULL);
         return BRIM_END;
     }
-    const uint8_t *row = rgb;
-    if (self->frame) {
-        row = self->frame + self->next_row * self->row_bytes;
-        if (!self->has_palette) memcpy(rgb, row, self->row_bytes);
-    } else {
-        png_read_row(self->library, self->has_palette ? self->indices : rgb, NULL);
-        if (self->has_palette) row = self->indices;
-    }
-    if (self->has_palette) look_up(self, row, rgb);
-    self->next_row++;
+    read_row(self, rgb);
     return BRIM_OK;
 }
 
 const brim_format brim_format_png = {
     .name = "PNG",
-    .matches = png_matches,
+    .matches = brim_png_matches,
     .probe = png_probe,
     .open = png_open,
     .next_row = png_next_row,

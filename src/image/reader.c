@@ -46,7 +46,7 @@ static brim_status probe(const brim_encoded *file, const brim_format **out_forma
     }
     if (!format) return refuse(file->data, file->bytes, err);
 
-    *info = (brim_image_info){.format = format->name, .orientation = 1, .depth = 8};
+    *info = (brim_image_info){.format = format->name, .shrink = 1, .orientation = 1, .depth = 8};
     brim_status status = format->probe(file, info, err);
     if (status != BRIM_OK) return status;
     info->row_width = info->width;
@@ -93,7 +93,6 @@ void brim_reader_shrink(brim_reader *self, uint32_t factor)
     assert(!self->decoder && (factor == 1 || factor == 2 || factor == 4 || factor == 8));
     if (!self->format->shrink || factor == 1) return;
     self->format->shrink(&self->file, factor, &self->info);
-    self->info.scratch_bytes += sizeof(*self);
 }
 
 brim_status brim_reader_next_row(brim_reader *self, uint8_t *rgb, brim_error *err)

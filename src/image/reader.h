@@ -16,15 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "brimful/image.h"
 #include "brimful/memory.h"
 #include "brimful/status.h"
-
-/* How samples of more than 8 bits become 8. */
-typedef enum brim_depth {
-    BRIM_DEPTH_SCALE, /* 16 bits: v >> 8 */
-    BRIM_DEPTH_CLAMP, /* as Pillow's convert("RGB") has it: grey above 255 is 255; colours are
-                         scaled there too */
-} brim_depth;
 
 /* All zero: as Pillow reads it, but 16-bit grey scaled, and sizes without limit. */
 typedef struct brim_reader_options {
@@ -43,6 +37,7 @@ typedef struct brim_image_info {
     uint32_t
         row_width; /* of the rows that come: the same, unless brim_reader_shrink() was called */
     uint32_t n_rows;
+    uint8_t shrink;         /* 1, 2, 4 or 8: what brim_reader_shrink() was granted */
     uint8_t orientation;    /* EXIF or XMP, 1..8; 1 where there is none or it makes no sense */
     uint8_t depth;          /* bits of a sample as stored; above 8 they were scaled or clamped */
     uint16_t ignored_bands; /* stored bands that do not show, alpha not counted */
@@ -60,6 +55,7 @@ static inline brim_image_info brim_image_info_of(uint32_t width, uint32_t height
                              .height = height,
                              .row_width = width,
                              .n_rows = height,
+                             .shrink = 1,
                              .orientation = orientation,
                              .depth = 8};
 }

@@ -13,16 +13,10 @@
 
 #include <stdint.h>
 
+#include "brimful/image.h"
 #include "brimful/memory.h"
 #include "brimful/status.h"
 #include "image/axis.h"
-
-/* Which direction of the upright picture is resampled first: it shows in the result. */
-typedef enum brim_resample_order {
-    BRIM_ORDER_PILLOW13, /* the vertical one where height - new height > 2 x max(width - new width,
-                            0) */
-    BRIM_ORDER_CLASSIC,  /* always the horizontal one: Pillow up to 12 */
-} brim_resample_order;
 
 typedef struct brim_resample_spec {
     uint32_t width, height;         /* of the rows that come, as stored */

@@ -2,8 +2,8 @@
  * webp.c - WebP through libwebp.
  *
  * The picture is decoded as a whole when the first row is wanted. Of an animation the first frame
- * is taken, on a canvas that is black around it. Transparency is dropped. The container is walked
- * here, for the EXIF chunk and the first frame, since that takes no memory.
+ * is taken, on a canvas that is black around it. Transparency is dropped. Shrinking saves memory,
+ * since the frame is then kept at its smaller size, and some time.
  *
  * libwebp allocates by itself: what it will take is predicted in the probe.
  */
@@ -15,85 +15,23 @@
 
 #include "base/fail.h"
 #include "base/size.h"
-#include "image/exif.h"
-
-typedef struct webp_layout {
-    size_t bytes;        /* of the file, without what trails it */
-    const uint8_t *exif; /* NULL where there is none */
-    size_t exif_bytes;
-    const uint8_t
-        *frame; /* first frame of an animation: its header and its picture; NULL if none */
-    size_t frame_bytes;
-} webp_layout;
+#include "image/webp_container.h"
+#include "image/xmp.h"
 
 typedef struct webp_decoder {
     const brim_alloc *mem;
     const brim_image_info *info;
-    uint8_t *pixels; /* [height][width][3] */
+    bool accept_truncated;
+    uint8_t *pixels; /* [n_rows][row_width][3] */
     size_t pixels_bytes;
     uint32_t next_row;
 } webp_decoder;
-
-enum {
-    RIFF_HEADER = 12,
-    CHUNK_HEADER = 8,
-    FRAME_HEADER = 16,
-    ANIMATION_FLAG = 2,
-};
-
-static brim_status truncated(brim_error *err)
-{
-    return brim_fail(err, BRIM_E_FORMAT, "truncated WebP");
-}
-
-static uint32_t read_u24(const uint8_t *p)
-{
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16;
-}
-
-static uint32_t read_u32(const uint8_t *p)
-{
-    return read_u24(p) | (uint32_t)p[3] << 24;
-}
-
-static bool webp_matches(const uint8_t *data, size_t bytes)
-{
-    return bytes >= RIFF_HEADER && memcmp(data, "RIFF", 4) == 0 && memcmp(data + 8, "WEBP", 4) == 0;
-}
-
-/* Walks the chunks of the container. */
-static brim_status lay_out(const uint8_t *data, size_t bytes, webp_layout *out, brim_error *err)
-{
-    size_t claimed = (size_t)read_u32(data + 4) + CHUNK_HEADER;
-    size_t at = RIFF_HEADER;
-    bool animated = false;
-
-    *out = (webp_layout){.bytes = claimed};
-    if (claimed > bytes) return truncated(err);
-    while (at < claimed && claimed - at >= CHUNK_HEADER) {
-        const uint8_t *p = data + at + CHUNK_HEADER;
-        size_t n = read_u32(data + at + 4);
-
-        if (n > claimed - at - CHUNK_HEADER) return truncated(err);
-        if (memcmp(data + at, "VP8X", 4) == 0 && n > 0) animated = p[0] & ANIMATION_FLAG;
-        if (memcmp(data + at, "EXIF", 4) == 0 && !out->exif) {
-            out->exif = p;
-            out->exif_bytes = n;
-        }
-        if (memcmp(data + at, "ANMF", 4) == 0 && animated && !out->frame) {
-            out->frame = p;
-            out->frame_bytes = n;
-        }
-        at += CHUNK_HEADER + n + (n & 1);
-    }
-    return BRIM_OK;
-}
 
 static brim_status webp_fail(VP8StatusCode code, brim_error *err)
 {
     switch (code) {
     case VP8_STATUS_NOT_ENOUGH_DATA:
-        return truncated(err);
+        return brim_fail(err, BRIM_E_FORMAT, "truncated WebP");
     case VP8_STATUS_OUT_OF_MEMORY:
         return brim_fail(err, BRIM_E_NOMEM, "WebP: the system refused memory");
     case VP8_STATUS_UNSUPPORTED_FEATURE:
@@ -109,74 +47,115 @@ static brim_status webp_fail(VP8StatusCode code, brim_error *err)
  */
 static brim_status predict(const WebPBitstreamFeatures *features, brim_image_info *info)
 {
-    size_t n_px, width = info->width;
+    size_t n_px, n_kept, width = info->width;
 
     if (brim_mul_bytes(width, info->height, &n_px) != BRIM_OK || n_px > SIZE_MAX / 16)
         return BRIM_E_ARG;
+    n_kept = (size_t)info->row_width * info->n_rows;
     size_t lossy = 64 * 1024 + 192 * width;
     if (features->has_alpha) lossy += 5 * n_px;
     size_t lossless = 512 * 1024 + 80 * width + 5 * n_px;
 
     info->foreign_bytes = features->format == 1 || lossy > lossless ? lossy : lossless;
-    info->scratch_bytes = info->foreign_bytes + 3 * n_px + sizeof(webp_decoder);
+    if (info->shrink > 1) info->foreign_bytes += 64 * width; /* rows of the scaler */
+    info->scratch_bytes = info->foreign_bytes + 3 * n_kept + sizeof(webp_decoder);
+    return BRIM_OK;
+}
+
+/* Container and picture header; an animation has a first frame then. */
+static brim_status read_headers(const brim_encoded *file, brim_webp_container *container,
+                                WebPBitstreamFeatures *features, brim_error *err)
+{
+    brim_status status = brim_webp_read_container(file->data, file->bytes,
+                                                  file->options->accept_truncated, container, err);
+
+    if (status != BRIM_OK) return status;
+    VP8StatusCode code = WebPGetFeatures(file->data, container->bytes, features);
+    if (code != VP8_STATUS_OK) return webp_fail(code, err);
+    if (features->has_animation && container->frame.bytes < BRIM_WEBP_FRAME_HEADER)
+        return brim_fail(err, BRIM_E_FORMAT, "broken WebP: an animation without frames");
     return BRIM_OK;
 }
 
 static brim_status webp_probe(const brim_encoded *file, brim_image_info *info, brim_error *err)
 {
     WebPBitstreamFeatures features;
-    webp_layout layout;
+    brim_webp_container container;
 
-    brim_status status = lay_out(file->data, file->bytes, &layout, err);
+    brim_status status = read_headers(file, &container, &features, err);
     if (status != BRIM_OK) return status;
-    VP8StatusCode code = WebPGetFeatures(file->data, layout.bytes, &features);
-    if (code != VP8_STATUS_OK) return webp_fail(code, err);
-    if (features.has_animation && (!layout.frame || layout.frame_bytes < FRAME_HEADER))
-        return brim_fail(err, BRIM_E_FORMAT, "broken WebP: an animation without frames");
-
-    info->width = (uint32_t)features.width;
-    info->height = (uint32_t)features.height;
+    info->width = info->row_width = (uint32_t)features.width;
+    info->height = info->n_rows = (uint32_t)features.height;
     info->whole_frame = true;
     if (info->width == 0 || info->height == 0 || predict(&features, info) != BRIM_OK)
         return brim_fail(err, BRIM_E_FORMAT, "broken WebP: bad size");
-    if (layout.exif) info->orientation = brim_exif_orientation(layout.exif, layout.exif_bytes);
+    info->orientation = brim_orientation_of(container.exif.data, container.exif.bytes,
+                                            container.xmp.data, container.xmp.bytes);
     return BRIM_OK;
 }
 
-/* Decodes one picture, width x height, to `out`, which lies in rows of self's width. */
-static brim_status decode(const webp_decoder *self, const uint8_t *data, size_t bytes,
-                          uint32_t width, uint32_t height, uint8_t *out, brim_error *err)
+/* libwebp scales whole pictures, not the frames of an animation, which lie on a canvas. */
+static void webp_shrink(const brim_encoded *file, uint32_t factor, brim_image_info *info)
 {
-    size_t stride = 3 * (size_t)self->info->width;
+    WebPBitstreamFeatures features;
+    brim_webp_container container;
+
+    if (read_headers(file, &container, &features, NULL) != BRIM_OK || features.has_animation)
+        return;
+    brim_image_info_shrink(info, factor);
+    predict(&features, info); /* of fewer pixels than in the probe, so it fits */
+}
+
+/* Rows that came before the bytes ended are there, the others stay black. */
+static VP8StatusCode decode_what_is_there(const brim_webp_chunk *picture, WebPDecoderConfig *config)
+{
+    WebPIDecoder *decoder = WebPIDecode(NULL, 0, config);
+
+    if (!decoder) return VP8_STATUS_OUT_OF_MEMORY;
+    VP8StatusCode code = WebPIUpdate(decoder, picture->data, picture->bytes);
+    WebPIDelete(decoder);
+    return code == VP8_STATUS_SUSPENDED ? VP8_STATUS_OK : code;
+}
+
+/* Decodes one picture, width x height, to `out`, which lies in rows of self's row_width. */
+static brim_status decode(const webp_decoder *self, const brim_webp_chunk *picture, uint32_t width,
+                          uint32_t height, uint8_t *out, brim_error *err)
+{
+    const brim_image_info *info = self->info;
     WebPDecoderConfig config;
 
     if (!WebPInitDecoderConfig(&config))
         return brim_fail(err, BRIM_E_UNSUPPORTED, "libwebp is of another version");
-    VP8StatusCode code = WebPGetFeatures(data, bytes, &config.input);
+    VP8StatusCode code = WebPGetFeatures(picture->data, picture->bytes, &config.input);
     if (code != VP8_STATUS_OK) return webp_fail(code, err);
     if ((uint32_t)config.input.width != width || (uint32_t)config.input.height != height)
         return brim_fail(err, BRIM_E_FORMAT, "broken WebP: sizes that contradict each other");
 
+    config.options.use_scaling = info->shrink > 1;
+    config.options.scaled_width = (int)info->row_width;
+    config.options.scaled_height = (int)info->n_rows;
     config.output.colorspace = MODE_RGB;
     config.output.is_external_memory = 1;
     config.output.u.RGBA.rgba = out;
-    config.output.u.RGBA.stride = (int)stride;
+    config.output.u.RGBA.stride = (int)(3 * info->row_width);
     config.output.u.RGBA.size = self->pixels_bytes - (size_t)(out - self->pixels);
-    code = WebPDecode(data, bytes, &config);
+    code = self->accept_truncated ? decode_what_is_there(picture, &config)
+                                  : WebPDecode(picture->data, picture->bytes, &config);
     return code == VP8_STATUS_OK ? BRIM_OK : webp_fail(code, err);
 }
 
-static brim_status decode_first_frame(const webp_decoder *self, const webp_layout *file,
+static brim_status decode_first_frame(const webp_decoder *self, const brim_webp_chunk *frame,
                                       brim_error *err)
 {
-    const uint8_t *p = file->frame;
-    uint32_t x = 2 * read_u24(p), y = 2 * read_u24(p + 3);
-    uint32_t width = read_u24(p + 6) + 1, height = read_u24(p + 9) + 1;
+    const uint8_t *p = frame->data;
+    uint32_t x = 2 * brim_webp_u24(p), y = 2 * brim_webp_u24(p + 3);
+    uint32_t width = brim_webp_u24(p + 6) + 1, height = brim_webp_u24(p + 9) + 1;
+    brim_webp_chunk picture = {p + BRIM_WEBP_FRAME_HEADER, frame->bytes - BRIM_WEBP_FRAME_HEADER};
 
     if (width > self->info->width || x > self->info->width - width || height > self->info->height ||
         y > self->info->height - height)
         return brim_fail(err, BRIM_E_FORMAT, "broken WebP: a frame outside its canvas");
-    return decode(self, p + FRAME_HEADER, file->frame_bytes - FRAME_HEADER, width, height,
+    return decode(self, &picture, width, height,
                   self->pixels + 3 * ((size_t)y * self->info->width + x), err);
 }
 
@@ -192,24 +171,28 @@ static void webp_close(brim_decoder *decoder)
 static brim_status webp_open(const brim_alloc *mem, const brim_encoded *file,
                              const brim_image_info *info, brim_decoder **out, brim_error *err)
 {
-    webp_layout layout;
+    brim_webp_container container;
 
     *out = NULL;
-    brim_status status = lay_out(file->data, file->bytes, &layout, err);
+    brim_status status = brim_webp_read_container(file->data, file->bytes,
+                                                  file->options->accept_truncated, &container, err);
     if (status != BRIM_OK) return status;
     webp_decoder *self = brim_alloc_zeroed(mem, sizeof(*self), &status);
     if (!self) return brim_fail(err, status, "WebP: no memory for %zu bytes", sizeof(*self));
     self->mem = mem;
     self->info = info;
-    self->pixels_bytes = 3 * (size_t)info->width * info->height; /* the probe saw that it fits */
+    self->accept_truncated = file->options->accept_truncated;
+    self->pixels_bytes =
+        3 * (size_t)info->row_width * info->n_rows; /* the probe saw that it fits */
     self->pixels = brim_alloc_zeroed(mem, self->pixels_bytes, &status);
     if (!self->pixels) {
         brim_fail(err, status, "WebP: no memory for %zu bytes", self->pixels_bytes);
         goto fail;
     }
-    status = layout.frame ? decode_first_frame(self, &layout, err)
-                          : decode(self, file->data, layout.bytes, info->width, info->height,
-                                   self->pixels, err);
+    brim_webp_chunk whole = {file->data, container.bytes};
+    status = container.frame.data
+                 ? decode_first_frame(self, &container.frame, err)
+                 : decode(self, &whole, info->width, info->height, self->pixels, err);
     if (status != BRIM_OK) goto fail;
     *out = (brim_decoder *)self;
     return BRIM_OK;
@@ -222,10 +205,10 @@ fail:
 static brim_status webp_next_row(brim_decoder *decoder, uint8_t *rgb, brim_error *err)
 {
     webp_decoder *self = (webp_decoder *)decoder;
-    size_t row_bytes = 3 * (size_t)self->info->width;
+    size_t row_bytes = 3 * (size_t)self->info->row_width;
 
     (void)err;
-    if (self->next_row == self->info->height) return BRIM_END;
+    if (self->next_row == self->info->n_rows) return BRIM_END;
     memcpy(rgb, self->pixels + self->next_row * row_bytes, row_bytes);
     self->next_row++;
     return BRIM_OK;
@@ -233,8 +216,9 @@ static brim_status webp_next_row(brim_decoder *decoder, uint8_t *rgb, brim_error
 
 const brim_format brim_format_webp = {
     .name = "WebP",
-    .matches = webp_matches,
+    .matches = brim_webp_matches,
     .probe = webp_probe,
+    .shrink = webp_shrink,
     .open = webp_open,
     .next_row = webp_next_row,
     .close = webp_close,

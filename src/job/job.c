@@ -32,6 +32,7 @@ enum {
     AUTO_BATCH = 8, /* until a governor finds a better one */
     MAX_BATCH = 65536,
     MAX_THREADS = 1024,
+    MAX_TILE = 65535,
     DEFAULT_TIMEOUT_S = 30,
     DEFAULT_PROGRESS_MS = 500,
     LOOK_MS = 250, /* at the system's memory */
@@ -61,6 +62,21 @@ struct brim_job {
     uint64_t next_progress_ns;
 };
 
+static brim_status check_pixels(const brim_embed_options *options, brim_error *err)
+{
+    const uint32_t *bands = options->bands;
+    int n_bands = (bands[0] > 0) + (bands[1] > 0) + (bands[2] > 0);
+
+    if (n_bands != 0 && n_bands != 3)
+        return brim_fail(err, BRIM_E_ARG, "bands: three are needed, each counted from 1");
+    if (options->tile > MAX_TILE)
+        return brim_fail(err, BRIM_E_ARG, "tile %u is beyond %d pixels", options->tile, MAX_TILE);
+    if (options->overlap > 0 && options->overlap >= options->tile)
+        return brim_fail(err, BRIM_E_ARG, "an overlap of %u pixels needs a larger tile than %u",
+                         options->overlap, options->tile);
+    return BRIM_OK;
+}
+
 /* Of an older caller's options the missing tail is zero; a newer one's tail is not looked at. */
 static brim_status copy_options(brim_embed_options *to, const brim_embed_options *from,
                                 brim_error *err)
@@ -79,6 +95,8 @@ static brim_status copy_options(brim_embed_options *to, const brim_embed_options
     if (to->memory_bytes > 0 && to->memory_bytes < BRIM_LEAST_MEMORY_BYTES)
         return brim_fail(err, BRIM_E_ARG, "--memory: at least %d MiB are needed",
                          BRIM_LEAST_MEMORY_BYTES >> 20);
+    brim_status status = check_pixels(to, err);
+    if (status != BRIM_OK) return status;
     if (to->n_threads == 0) to->n_threads = brim_system_n_cpus("");
     if (to->max_px == 0) to->max_px = DEFAULT_MAX_PX;
     if (to->file_timeout_s == 0) to->file_timeout_s = DEFAULT_TIMEOUT_S;
@@ -147,6 +165,28 @@ static brim_status choose_batch(brim_job *job, brim_error *err)
     return BRIM_OK;
 }
 
+/* How pictures become pixels: only what is not the default, so that sets made before an option
+ * existed stay what they are. False where memory is short. */
+static bool describe_pixels(const brim_embed_options *o, json_t *settings)
+{
+    bool has_bands = o->bands[0] > 0;
+    bool ok = true;
+
+    if (o->depth == BRIM_DEPTH_CLAMP)
+        ok &= json_object_set_new(settings, "depth", json_string("clamp")) == 0;
+    if (o->decode == BRIM_DECODE_FAST)
+        ok &= json_object_set_new(settings, "decode", json_string("fast")) == 0;
+    if (o->apply_icc) ok &= json_object_set_new(settings, "icc", json_true()) == 0;
+    if (has_bands)
+        ok &= json_object_set_new(
+                  settings, "bands",
+                  json_pack("[i,i,i]", (int)o->bands[0], (int)o->bands[1], (int)o->bands[2])) == 0;
+    if (o->tile > 0)
+        ok &= json_object_set_new(settings, "tiles",
+                                  json_pack("[i,i]", (int)o->tile, (int)o->overlap)) == 0;
+    return ok;
+}
+
 /* The settings that change results, sorted; threads, memory and the batch size do not. */
 static brim_status describe_settings(const brim_job *job, char **out, brim_error *err)
 {
@@ -155,8 +195,9 @@ static brim_status describe_settings(const brim_job *job, char **out, brim_error
         json_pack("{s:s, s:b, s:s, s:O}", "layer", job->session->layers[job->session->layer].name,
                   "normalize", (int)job->task.normalize, "precision",
                   job->options.precision ? job->options.precision : "fp32", "processor", processor);
+    bool complete = settings && describe_pixels(&job->options, settings);
 
-    *out = settings ? json_dumps(settings, JSON_SORT_KEYS | JSON_COMPACT) : NULL;
+    *out = complete ? json_dumps(settings, JSON_SORT_KEYS | JSON_COMPACT) : NULL;
     json_decref(settings);
     json_decref(processor);
     return *out ? BRIM_OK : brim_fail(err, BRIM_E_NOMEM, "no memory to describe the settings");
@@ -210,13 +251,12 @@ static brim_status open_source(brim_job *job, const brim_alloc *mem, brim_error 
 static brim_status open_model(brim_job *job, const brim_alloc *mem, brim_error *err)
 {
     const brim_embed_options *options = &job->options;
+    brim_processor_options processing = {.order = options->resample_order, .log = options->log};
 
     brim_status status = brim_model_files_find(mem, options->model, options->precision,
                                                options->processor, options->log, &job->files, err);
     if (status == BRIM_OK)
-        status = brim_processor_open(mem, job->files.processor,
-                                     &(brim_processor_options){.log = options->log},
-                                     &job->processor, err);
+        status = brim_processor_open(mem, job->files.processor, &processing, &job->processor, err);
     if (status != BRIM_OK) return status;
     brim_onnx_options onnx = {.path = job->files.onnx,
                               .n_threads = options->n_threads,
@@ -333,6 +373,17 @@ static brim_status finish_run(brim_job *job, brim_status status, const brim_repo
     return finished;
 }
 
+static brim_reader_options reading_options(const brim_embed_options *options)
+{
+    brim_reader_options reading = {.max_px = options->max_px,
+                                   .depth = options->depth,
+                                   .apply_icc = options->apply_icc,
+                                   .accept_truncated = options->accept_truncated};
+
+    memcpy(reading.bands, options->bands, sizeof(reading.bands));
+    return reading;
+}
+
 brim_status brim_job_run(brim_job *job, brim_report *out, brim_error *err)
 {
     brim_report report;
@@ -355,7 +406,7 @@ brim_status brim_job_run(brim_job *job, brim_report *out, brim_error *err)
         .batch = job->batch,
         .n_decoders = job->options.n_threads,
         .limit = job->options.limit,
-        .reading = {.max_px = job->options.max_px},
+        .reading = reading_options(&job->options),
         .timeout_ns = job->options.file_timeout_s * 1000000000ull,
         .trim_every = job->options.trim_every,
         .spool_folder = job->spool_folder,

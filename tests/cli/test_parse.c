@@ -6,20 +6,23 @@
 
 typedef struct test_args {
     const char *model, *output;
-    uint64_t limit, batch;
+    uint64_t limit, batch, overlap;
+    int depth;
     size_t memory;
     bool raw, quiet, nul;
 } test_args;
 
 static const cli_option OPTIONS[] = {
-    {"model", 'm', CLI_TEXT, offsetof(test_args, model), "MODEL", "a model", 0, false},
-    {"output", 'o', CLI_TEXT, offsetof(test_args, output), "STORE", "a store", 0, false},
-    {"limit", 0, CLI_COUNT, offsetof(test_args, limit), "N", "at most N", 0, false},
-    {"batch", 0, CLI_COUNT, offsetof(test_args, batch), "N|auto", "pictures", 100, true},
-    {"memory", 0, CLI_BYTES, offsetof(test_args, memory), "SIZE", "ceiling", 0, false},
-    {"raw", 0, CLI_FLAG, offsetof(test_args, raw), NULL, "as they are", 0, false},
-    {"quiet", 'q', CLI_FLAG, offsetof(test_args, quiet), NULL, "say less", 0, false},
-    {NULL, '0', CLI_FLAG, offsetof(test_args, nul), NULL, "NUL ends names", 0, false},
+    {"model", 'm', CLI_TEXT, offsetof(test_args, model), "MODEL", "a model", 0, false, false},
+    {"output", 'o', CLI_TEXT, offsetof(test_args, output), "STORE", "a store", 0, false, false},
+    {"limit", 0, CLI_COUNT, offsetof(test_args, limit), "N", "at most N", 0, false, false},
+    {"batch", 0, CLI_COUNT, offsetof(test_args, batch), "N|auto", "pictures", 100, true, false},
+    {"memory", 0, CLI_BYTES, offsetof(test_args, memory), "SIZE", "ceiling", 0, false, false},
+    {"depth", 0, CLI_CHOICE, offsetof(test_args, depth), "scale|clamp|cl", "bits", 0, false, false},
+    {"overlap", 0, CLI_COUNT, offsetof(test_args, overlap), "N", "pixels", 9, false, true},
+    {"raw", 0, CLI_FLAG, offsetof(test_args, raw), NULL, "as they are", 0, false, false},
+    {"quiet", 'q', CLI_FLAG, offsetof(test_args, quiet), NULL, "say less", 0, false, false},
+    {NULL, '0', CLI_FLAG, offsetof(test_args, nul), NULL, "NUL ends names", 0, false, false},
 };
 
 static const cli_command COMMAND = {
@@ -179,6 +182,28 @@ static void counts_are_whole_numbers_in_their_range(void **state)
     assert_true(args.limit == UINT64_MAX);
 }
 
+static void a_choice_is_one_of_its_words(void **state)
+{
+    (void)state;
+    parses("--depth clamp");
+    assert_int_equal(args.depth, 1);
+    parses("--depth=cl");
+    assert_int_equal(args.depth, 2);
+    parses("--depth clamp --depth scale");
+    assert_int_equal(args.depth, 0);
+    refuses("--depth c", "--depth c: not one of scale|clamp|cl");
+    refuses("--depth scale|clamp", "--depth scale|clamp: not one of scale|clamp|cl");
+    refuses("--depth ''", "--depth : not one of scale|clamp|cl");
+}
+
+static void zero_counts_where_the_table_says_so(void **state)
+{
+    (void)state;
+    parses("--overlap 9 --overlap 0");
+    assert_int_equal(args.overlap, 0);
+    refuses("--overlap 10", "--overlap 10: not a whole number in range");
+}
+
 /* Words come from scripts and file names: what they hold is never sent to the terminal. */
 static void hostile_words_are_escaped_and_never_overrun(void **state)
 {
@@ -207,6 +232,8 @@ static void help_is_made_from_the_table(void **state)
                               "      --limit N             at most N\n"
                               "      --batch N|auto        pictures\n"
                               "      --memory SIZE         ceiling\n"
+                              "      --depth scale|clamp|cl  bits\n"
+                              "      --overlap N           pixels\n"
                               "      --raw                 as they are\n"
                               "  -q, --quiet               say less\n"
                               "  -0                        NUL ends names\n"
@@ -225,6 +252,8 @@ int main(void)
         cmocka_unit_test(of_two_values_the_last_counts),
         cmocka_unit_test(mistakes_name_the_option_and_the_value),
         cmocka_unit_test(counts_are_whole_numbers_in_their_range),
+        cmocka_unit_test(a_choice_is_one_of_its_words),
+        cmocka_unit_test(zero_counts_where_the_table_says_so),
         cmocka_unit_test(hostile_words_are_escaped_and_never_overrun),
         cmocka_unit_test(help_is_made_from_the_table),
     };

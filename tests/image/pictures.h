@@ -101,12 +101,12 @@ static inline int fixture_each(const char *suffix, fixture_visit visit)
 }
 
 /* Opens and reads all of it; pixels may be NULL. BRIM_END is success. */
-static inline brim_status decode_all(const brim_alloc *mem, const uint8_t *data, size_t bytes,
-                                     uint64_t max_px, uint8_t *pixels, brim_error *err)
+static inline brim_status decode_as(const brim_alloc *mem, const uint8_t *data, size_t bytes,
+                                    const brim_reader_options *options, uint8_t *pixels,
+                                    brim_error *err)
 {
     brim_reader *reader;
-    brim_status status =
-        brim_reader_open(mem, data, bytes, &(brim_reader_options){.max_px = max_px}, &reader, err);
+    brim_status status = brim_reader_open(mem, data, bytes, options, &reader, err);
 
     if (status != BRIM_OK) return status;
     size_t row_bytes = 3 * (size_t)brim_reader_info(reader)->width;
@@ -118,6 +118,12 @@ static inline brim_status decode_all(const brim_alloc *mem, const uint8_t *data,
     free(row);
     brim_reader_close(reader);
     return status;
+}
+
+static inline brim_status decode_all(const brim_alloc *mem, const uint8_t *data, size_t bytes,
+                                     uint64_t max_px, uint8_t *pixels, brim_error *err)
+{
+    return decode_as(mem, data, bytes, &(brim_reader_options){.max_px = max_px}, pixels, err);
 }
 
 /* The picture decodes to what Pillow says, within the memory that was predicted. */
@@ -163,6 +169,43 @@ static inline void check_every_cut(const fixture_picture *picture)
         assert_int_equal(mem.live_bytes, 0);
         free(copy);
     }
+}
+
+/*
+ * Cut anywhere behind its header and accepted so, it has all its rows, and of the first cuts that
+ * fail none comes after one that went well. Tells how many of the first rows are as they were
+ * without the last eighth of the file.
+ */
+static inline uint32_t check_accepted_cuts(const fixture_picture *picture)
+{
+    static const brim_reader_options ACCEPT = {.accept_truncated = true};
+    size_t row_bytes = 3 * (size_t)picture->width;
+    uint8_t *pixels = malloc(row_bytes * picture->height);
+    uint32_t n_rows = 0;
+    bool opened = false;
+
+    for (size_t n = 1; n < picture->bytes; n++) {
+        uint8_t *copy = malloc(n); /* its own piece of memory, so that reading on is seen */
+        failing_alloc mem;
+        brim_error err = {0};
+
+        memcpy(copy, picture->data, n);
+        failing_alloc_init(&mem, 1000000);
+        brim_status status = decode_as(&mem.base, copy, n, &ACCEPT, pixels, &err);
+        if (status != BRIM_END && (opened || status != BRIM_E_FORMAT))
+            fail_msg("%s cut to %zu: %d %s", picture->name, n, (int)status, err.message);
+        opened = status == BRIM_END;
+        assert_int_equal(mem.live_bytes, 0);
+        free(copy);
+        if (n != picture->bytes - picture->bytes / 8) continue;
+        while (n_rows < picture->height &&
+               memcmp(pixels + n_rows * row_bytes, picture->pixels + n_rows * row_bytes,
+                      row_bytes) == 0)
+            n_rows++;
+    }
+    assert_true(opened);
+    free(pixels);
+    return n_rows;
 }
 
 /* A few random bytes changed, many times over: whatever comes of it, nothing crashes or leaks. */

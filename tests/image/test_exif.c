@@ -14,8 +14,10 @@ static int orientation_of(const char *block, size_t bytes)
     uint8_t *copy = calloc(bytes ? bytes : 1, 1);
 
     memcpy(copy, block, bytes);
-    int orientation = brim_exif_orientation(copy, bytes);
+    uint8_t orientation;
+    bool found = brim_exif_find_orientation(copy, bytes, &orientation);
     free(copy);
+    assert_true(found || orientation == 1);
     return orientation;
 }
 

@@ -2,6 +2,7 @@
 #include "image/pictures.h"
 
 #include <malloc.h>
+#include <math.h>
 
 static void reads_what_pillow_reads(void **state)
 {
@@ -38,6 +39,75 @@ static void misses_the_end_marker(void **state)
     (void)state;
     fixture_each("rgb_420.jpg", lacks_its_end);
     fixture_each("progressive.jpg", lacks_its_end);
+}
+
+/* Of a progressive one all rows are there, in less detail. */
+static void keeps_the_rows_before_a_cut(const fixture_picture *picture)
+{
+    uint32_t n_rows = check_accepted_cuts(picture);
+
+    if (strstr(picture->name, "rgb_4") && n_rows == 0) fail_msg("%s: no row", picture->name);
+}
+
+static void accepts_cuts_where_it_is_told_to(void **state)
+{
+    (void)state;
+    fixture_each(".jpg", keeps_the_rows_before_a_cut);
+}
+
+/* Row y of a picture made smaller by the mean of squares, edges included. */
+static void mean_row(const fixture_picture *picture, uint32_t factor, uint32_t y, double *out)
+{
+    for (uint32_t x = 0; x * factor < picture->width; x++) {
+        for (int c = 0; c < 3; c++) {
+            double sum = 0, n = 0;
+            for (uint32_t v = y * factor; v < (y + 1) * factor && v < picture->height; v++) {
+                for (uint32_t u = x * factor; u < (x + 1) * factor && u < picture->width; u++, n++)
+                    sum += picture->pixels[3 * ((size_t)v * picture->width + u) + (size_t)c];
+            }
+            out[3 * x + (uint32_t)c] = sum / n;
+        }
+    }
+}
+
+static void shrinks_by(const fixture_picture *picture, uint32_t factor)
+{
+    uint8_t row[3 * 64];
+    double means[3 * 64], off = 0;
+    uint32_t y = 0;
+    brim_reader *reader;
+    brim_error err = {0};
+
+    assert_int_equal(
+        brim_reader_open(brim_heap(), picture->data, picture->bytes, NULL, &reader, NULL), BRIM_OK);
+    brim_reader_shrink(reader, factor);
+    const brim_image_info *info = brim_reader_info(reader);
+    assert_int_equal(info->width, picture->width);
+    assert_int_equal(info->shrink, factor);
+    assert_int_equal(info->row_width, (picture->width + factor - 1) / factor);
+    assert_int_equal(info->n_rows, (picture->height + factor - 1) / factor);
+    while (brim_reader_next_row(reader, row, &err) == BRIM_OK) {
+        mean_row(picture, factor, y++, means);
+        for (uint32_t i = 0; i < 3 * info->row_width; i++)
+            off += fabs(row[i] - means[i]);
+    }
+    assert_string_equal(err.message, "");
+    assert_int_equal(y, info->n_rows);
+    off /= 3.0 * info->row_width * info->n_rows;
+    if (off > 24) fail_msg("%s shrunk by %u: off by %.1f", picture->name, factor, off);
+    brim_reader_close(reader);
+}
+
+static void shrinks_by_all(const fixture_picture *picture)
+{
+    for (uint32_t factor = 1; factor <= 8; factor *= 2)
+        shrinks_by(picture, factor);
+}
+
+static void shrinks_while_decoding(void **state)
+{
+    (void)state;
+    fixture_each(".jpg", shrinks_by_all);
 }
 
 static void survives_mutations(void **state)
@@ -114,6 +184,8 @@ int main(void)
         cmocka_unit_test(reads_what_pillow_reads),
         cmocka_unit_test(notices_every_cut),
         cmocka_unit_test(misses_the_end_marker),
+        cmocka_unit_test(accepts_cuts_where_it_is_told_to),
+        cmocka_unit_test(shrinks_while_decoding),
         cmocka_unit_test(survives_mutations),
         cmocka_unit_test(survives_every_failed_allocation),
         cmocka_unit_test(refuses_endless_scans),

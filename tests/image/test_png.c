@@ -13,6 +13,63 @@ static void notices_every_cut(void **state)
     fixture_each(".png", check_every_cut);
 }
 
+static void keeps_the_rows_before_a_cut(const fixture_picture *picture)
+{
+    uint32_t n_rows = check_accepted_cuts(picture);
+
+    if (picture->bytes > 1000 && !strstr(picture->name, "adam7") && n_rows < picture->height / 5)
+        fail_msg("%s: only %u rows as they were", picture->name, n_rows);
+}
+
+static void accepts_cuts_where_it_is_told_to(void **state)
+{
+    (void)state;
+    fixture_each(".png", keeps_the_rows_before_a_cut);
+}
+
+/* B03, the numbers as Pillow 13 gives them. */
+static void scales_or_clamps_deep_grey(void **state)
+{
+    static const char GREY[] =
+        "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\6\0\0\0\1\x10\0\0\0\0\x88\x32\\o\0\0\0\x15"
+        "IDATx\x9c\x63``\x60\xf8\xcf\xc8 \xc0\xd0\xc0\xf0\xff?\0\x0ei\x03\x8f\x66\xb6\xa7\x9b"
+        "\0\0\0\0IEND\xae\x42`\x82";
+    static const uint8_t SCALED[6] = {0, 0, 1, 16, 128, 255},
+                         CLAMPED[6] = {0, 255, 255, 255, 255, 255};
+    uint8_t pixels[18];
+
+    (void)state;
+    for (int depth = BRIM_DEPTH_SCALE; depth <= BRIM_DEPTH_CLAMP; depth++) {
+        brim_reader_options options = {.depth = (brim_depth)depth};
+        assert_int_equal(
+            decode_as(brim_heap(), (const uint8_t *)GREY, sizeof(GREY) - 1, &options, pixels, NULL),
+            BRIM_END);
+        for (size_t i = 0; i < 18; i++)
+            assert_int_equal(pixels[i], depth == BRIM_DEPTH_CLAMP ? CLAMPED[i / 3] : SCALED[i / 3]);
+    }
+}
+
+/* Colours keep their upper byte either way: clamping them would be nobody's way. */
+static void clamps_like_a_scaled_one(const fixture_picture *picture)
+{
+    brim_reader_options clamp = {.depth = BRIM_DEPTH_CLAMP};
+    size_t n = 3 * (size_t)picture->width * picture->height;
+    uint8_t *pixels = malloc(n);
+
+    assert_int_equal(decode_as(brim_heap(), picture->data, picture->bytes, &clamp, pixels, NULL),
+                     BRIM_END);
+    assert_memory_equal(pixels, picture->pixels, n);
+    free(pixels);
+}
+
+static void clamps_nothing_but_deep_grey(void **state)
+{
+    (void)state;
+    assert_int_equal(fixture_each("rgb16.png", clamps_like_a_scaled_one), 1);
+    assert_int_equal(fixture_each("rgb8.png", clamps_like_a_scaled_one), 1);
+    assert_int_equal(fixture_each("palette4.png", clamps_like_a_scaled_one), 1);
+}
+
 static void survives_mutations(void **state)
 {
     (void)state;
@@ -104,6 +161,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_what_pillow_reads),
         cmocka_unit_test(notices_every_cut),
+        cmocka_unit_test(accepts_cuts_where_it_is_told_to),
+        cmocka_unit_test(scales_or_clamps_deep_grey),
+        cmocka_unit_test(clamps_nothing_but_deep_grey),
         cmocka_unit_test(survives_mutations),
         cmocka_unit_test(survives_every_failed_allocation),
         cmocka_unit_test(tells_that_samples_are_scaled),

@@ -13,6 +13,20 @@ static void notices_every_cut(void **state)
     fixture_each(".webp", check_every_cut);
 }
 
+/* Frames of an animation end somewhere inside the file. */
+static void keeps_the_rows_before_a_cut(const fixture_picture *picture)
+{
+    uint32_t n_rows = check_accepted_cuts(picture);
+
+    if (strcmp(picture->name, "lossy.webp") == 0) assert_true(n_rows > 0);
+}
+
+static void accepts_cuts_where_it_is_told_to(void **state)
+{
+    (void)state;
+    fixture_each(".webp", keeps_the_rows_before_a_cut);
+}
+
 static void survives_mutations(void **state)
 {
     (void)state;
@@ -70,6 +84,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_what_pillow_reads),
         cmocka_unit_test(notices_every_cut),
+        cmocka_unit_test(accepts_cuts_where_it_is_told_to),
         cmocka_unit_test(survives_mutations),
         cmocka_unit_test(survives_every_failed_allocation),
         cmocka_unit_test(refuses_a_frame_outside_its_canvas),

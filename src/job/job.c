@@ -140,7 +140,7 @@ static size_t largest_batch(const brim_job *job)
     uint32_t height, width;
 
     if (!has_one_shape(job->processor, &height, &width)) return MAX_BATCH;
-    size_t slot_bytes = (size_t)height * width * 3 * sizeof(float);
+    size_t slot_bytes = (size_t)height * width * 3 * brim_dtype_bytes(job->session->image.dtype);
     size_t most = brim_budget_usable_bytes(job->budget) / 4 / slot_bytes;
     return most > 0 ? most : 1;
 }

@@ -3,12 +3,13 @@
 
 #include "base/size.h"
 
-brim_status brim_batch_bytes(uint32_t height, uint32_t width, size_t n, size_t *bytes)
+brim_status brim_batch_bytes(const brim_batch_shape *shape, size_t n, size_t *bytes)
 {
+    size_t row_bytes = (size_t)shape->height * 3 * brim_dtype_bytes(shape->dtype);
     size_t slot_bytes = 0;
 
     *bytes = 0;
-    brim_status status = brim_mul_bytes((size_t)height * 3 * sizeof(float), width, &slot_bytes);
+    brim_status status = brim_mul_bytes(row_bytes, shape->width, &slot_bytes);
     return status == BRIM_OK ? brim_mul_bytes(slot_bytes, n, bytes) : status;
 }
 
@@ -19,14 +20,13 @@ static brim_status block_bytes(size_t n, size_t *bytes)
     return status == BRIM_OK ? brim_add_bytes(*bytes, sizeof(brim_batch), bytes) : status;
 }
 
-brim_batch *brim_batch_create(const brim_alloc *mem, uint32_t height, uint32_t width, size_t n,
+brim_batch *brim_batch_create(const brim_alloc *mem, const brim_batch_shape *shape, size_t n,
                               brim_status *why)
 {
     size_t tensor_bytes, bytes;
 
     *why = BRIM_E_ARG;
-    if (brim_batch_bytes(height, width, n, &tensor_bytes) != BRIM_OK ||
-        block_bytes(n, &bytes) != BRIM_OK)
+    if (brim_batch_bytes(shape, n, &tensor_bytes) != BRIM_OK || block_bytes(n, &bytes) != BRIM_OK)
         return NULL;
     brim_batch *batch = brim_alloc_zeroed(mem, bytes, why);
     if (!batch) return NULL;
@@ -36,9 +36,8 @@ brim_batch *brim_batch_create(const brim_alloc *mem, uint32_t height, uint32_t w
     batch->items = (brim_item **)(batch + 1);
     batch->free_slots = (uint32_t *)(batch->items + n);
     batch->capacity = batch->n_free = n;
-    batch->height = height;
-    batch->width = width;
-    batch->slot_floats = tensor_bytes / n / sizeof(float);
+    batch->shape = *shape;
+    batch->slot_bytes = tensor_bytes / n;
     for (size_t i = 0; i < n; i++)
         batch->free_slots[i] = (uint32_t)(n - 1 - i); /* slot 0 on top */
     return batch;
@@ -71,8 +70,7 @@ void brim_batch_close_holes(brim_batch *batch)
         do
             last--;
         while (!batch->items[last]);
-        memcpy(batch->tensor + hole * batch->slot_floats, batch->tensor + last * batch->slot_floats,
-               batch->slot_floats * sizeof(float));
+        memcpy(brim_batch_slot(batch, hole), brim_batch_slot(batch, last), batch->slot_bytes);
         batch->items[hole] = batch->items[last];
         batch->items[last] = NULL;
     }

@@ -9,16 +9,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/dtype.h"
 #include "pipeline/item.h"
+
+/* The shape of the pictures in a batch, (3, height, width) of dtype. */
+typedef struct brim_batch_shape {
+    uint32_t height, width;
+    brim_dtype dtype;
+} brim_batch_shape;
 
 typedef struct brim_batch {
     struct brim_batch *next; /* the batcher's */
-    float *tensor;     /* (capacity, 3, height, width); the first n_filled slots hold pictures */
+    void *tensor;      /* (capacity, 3, height, width); the first n_filled slots hold pictures */
     brim_item **items; /* of the filled slots; the model stage takes them over */
     size_t n_filled;
     size_t capacity;
-    uint32_t height, width;
-    size_t slot_floats;
+    brim_batch_shape shape;
+    size_t slot_bytes;
     bool is_alone;    /* nothing else holds memory while it runs */
     int64_t spool_at; /* where the pixels of one that runs alone are */
 
@@ -32,11 +39,17 @@ typedef struct brim_batch {
 } brim_batch;
 
 /* Bytes of a tensor of n pictures; BRIM_E_ARG where they are beyond all measure. */
-brim_status brim_batch_bytes(uint32_t height, uint32_t width, size_t n, size_t *bytes);
+brim_status brim_batch_bytes(const brim_batch_shape *shape, size_t n, size_t *bytes);
 
 /* An empty batch of n slots, without a tensor yet; NULL with the reason in *why. */
-brim_batch *brim_batch_create(const brim_alloc *mem, uint32_t height, uint32_t width, size_t n,
+brim_batch *brim_batch_create(const brim_alloc *mem, const brim_batch_shape *shape, size_t n,
                               brim_status *why);
+
+/* Where picture i lies. */
+static inline void *brim_batch_slot(const brim_batch *batch, size_t i)
+{
+    return (unsigned char *)batch->tensor + i * batch->slot_bytes;
+}
 
 /* Gives it a tensor, on the budget's account of tensors. */
 brim_status brim_batch_take_tensor(brim_batch *batch, brim_budget *budget);

@@ -25,6 +25,7 @@ static const size_t SCRATCH_PER_DECODER = 64u << 20; /* a progressive picture of
 struct brim_batcher {
     brim_budget *budget;
     size_t wanted, n_decoders;
+    brim_dtype dtype;
     bool batch_is_fixed;
 
     brim_monitor monitor; /* guards all below */
@@ -144,7 +145,8 @@ static bool share_has_room(const brim_batcher *self, size_t bytes)
 static brim_batch *find_open(const brim_batcher *self, uint32_t height, uint32_t width)
 {
     for (brim_batch *batch = self->open; batch; batch = batch->next)
-        if (batch->height == height && batch->width == width && batch->n_free > 0 && !batch->sealed)
+        if (batch->shape.height == height && batch->shape.width == width && batch->n_free > 0 &&
+            !batch->sealed)
             return batch;
     return NULL;
 }
@@ -162,11 +164,12 @@ static bool may_open_another(const brim_batcher *self)
 static brim_batch *get_open(brim_batcher *self, uint32_t height, uint32_t width, size_t n,
                             brim_status *why)
 {
+    const brim_alloc *mem = brim_budget_alloc(self->budget, BRIM_ACCOUNT_OTHER);
+    brim_batch_shape shape = {height, width, self->dtype};
     brim_batch *batch = find_open(self, height, width);
 
     if (batch) return batch;
-    batch = brim_batch_create(brim_budget_alloc(self->budget, BRIM_ACCOUNT_OTHER), height, width, n,
-                              why);
+    batch = brim_batch_create(mem, &shape, n, why);
     if (!batch) return NULL;
     *why = brim_batch_take_tensor(batch, self->budget);
     if (*why != BRIM_OK) {
@@ -193,7 +196,7 @@ static brim_status try_lease(brim_batcher *self, uint32_t height, uint32_t width
     }
     slot->batch = batch;
     slot->index = batch->free_slots[--batch->n_free];
-    slot->pixels = batch->tensor + slot->index * batch->slot_floats;
+    slot->pixels = brim_batch_slot(batch, slot->index);
     self->n_working++;
     return BRIM_OK;
 }
@@ -234,6 +237,7 @@ static void raise_floor(brim_batcher *self, size_t scratch_bytes)
 brim_status brim_batcher_lease(brim_batcher *batcher, uint32_t height, uint32_t width,
                                size_t scratch_bytes, brim_slot *out, brim_error *err)
 {
+    brim_batch_shape shape = {height, width, batcher->dtype};
     size_t tensor_bytes;
     brim_status status;
 
@@ -246,7 +250,7 @@ brim_status brim_batcher_lease(brim_batcher *batcher, uint32_t height, uint32_t 
     } while (status == BRIM_E_BUDGET && wait_for_memory(batcher) == TRY_AGAIN);
     if (status == BRIM_E_BUDGET) status = try_alone(batcher, height, width, out);
     size_t n = batcher->batch_is_fixed ? batcher->wanted : 1;
-    if (status == BRIM_E_BUDGET && brim_batch_bytes(height, width, n, &tensor_bytes) == BRIM_OK)
+    if (status == BRIM_E_BUDGET && brim_batch_bytes(&shape, n, &tensor_bytes) == BRIM_OK)
         too_large(batcher, "the picture", scratch_bytes + tensor_bytes, err);
     else if (status != BRIM_OK)
         brim_fail(err, status, "a batch of pictures of %ux%u cannot be made", width, height);
@@ -377,7 +381,7 @@ brim_status brim_batcher_set_aside(brim_batcher *batcher, const brim_batch *batc
     brim_status status;
 
     /* From the heap itself: a few bytes that must be there when they are wanted. */
-    brim_batch *alone = brim_batch_create(brim_heap(), batch->height, batch->width, n, &status);
+    brim_batch *alone = brim_batch_create(brim_heap(), &batch->shape, n, &status);
     if (!alone) return status;
     alone->is_alone = true;
     alone->spool_at = spool_at;
@@ -427,6 +431,7 @@ brim_status brim_batcher_create(const brim_batcher_options *options, brim_batche
     self->budget = options->budget;
     self->wanted = self->batch = options->batch;
     self->n_to_grow = RUNS_TO_GROW;
+    self->dtype = options->dtype;
     self->batch_is_fixed = options->batch_is_fixed;
     self->n_decoders = options->n_decoders;
     status = brim_monitor_init(&self->monitor);

@@ -29,13 +29,14 @@ typedef struct brim_batcher brim_batcher;
 typedef struct brim_slot {
     brim_batch *batch;
     uint32_t index;
-    float *pixels;
+    void *pixels;         /* (3, height, width) of the batcher's dtype */
     size_t scratch_bytes; /* reserved with it, given back with it */
 } brim_slot;
 
 typedef struct brim_batcher_options {
     brim_budget *budget;
     size_t batch;        /* slots in a batch, at least 1 */
+    brim_dtype dtype;    /* of the pixels: BRIM_F32 or BRIM_F16 */
     bool batch_is_fixed; /* the model takes no fewer: a batch is never made smaller */
     size_t n_decoders;   /* that may hold a slot at once */
 } brim_batcher_options;

@@ -70,15 +70,13 @@ static brim_status run_once(brim_stages *stages, brim_batch *batch, size_t first
     brim_session *session = stages->options->session;
     brim_counters *counters = stages->options->counters;
     size_t fixed = brim_session_fixed_batch(session);
-    float *pixels = batch->tensor + first * batch->slot_floats;
+    unsigned char *pixels = brim_batch_slot(batch, first);
     brim_output output;
 
     /* A fixed batch is filled up with zeros; what comes out for them is never looked at. */
-    if (fixed > n)
-        memset(pixels + n * batch->slot_floats, 0,
-               (fixed - n) * batch->slot_floats * sizeof(float));
-    brim_status status = brim_session_run(session, pixels, fixed ? fixed : n, batch->height,
-                                          batch->width, &output, err);
+    if (fixed > n) memset(pixels + n * batch->slot_bytes, 0, (fixed - n) * batch->slot_bytes);
+    brim_status status = brim_session_run(session, pixels, fixed ? fixed : n, batch->shape.height,
+                                          batch->shape.width, &output, err);
     brim_count(&counters->n_batches, 1);
     if (status == BRIM_OK && (output.n_dims == 0 || output.dims[0] < n))
         status = brim_fail(err, BRIM_E_RUNTIME, "the model gave fewer results than pictures");
@@ -97,12 +95,11 @@ static brim_status run_once(brim_stages *stages, brim_batch *batch, size_t first
 /* The picture gives up its memory and will run alone. Where it cannot wait, it fails with why. */
 static void set_aside(brim_stages *stages, brim_batch *batch, size_t i)
 {
-    const float *pixels = batch->tensor + i * batch->slot_floats;
+    const void *pixels = brim_batch_slot(batch, i);
     int64_t at = 0;
     brim_error err = {0};
 
-    brim_status status =
-        brim_spool_put(&stages->spool, pixels, batch->slot_floats * sizeof(float), &at, &err);
+    brim_status status = brim_spool_put(&stages->spool, pixels, batch->slot_bytes, &at, &err);
     if (status == BRIM_OK) {
         status = brim_batcher_set_aside(stages->batcher, batch, batch->items[i], at);
         if (status != BRIM_OK) brim_fail(&err, status, "no memory to set the picture aside");
@@ -139,7 +136,7 @@ static void run_range(brim_stages *stages, brim_batch *batch, size_t first, size
 static void run_alone(brim_stages *stages, brim_batch *batch)
 {
     size_t limit = brim_budget_limit_bytes(stages->options->budget);
-    size_t bytes = batch->slot_floats * sizeof(float);
+    size_t bytes = batch->slot_bytes;
     brim_status status;
     brim_error err = {0};
 

@@ -64,6 +64,7 @@ static brim_status open_stages(brim_stages *stages, const brim_pipeline_options 
     size_t pool = pool_bytes(options);
     brim_batcher_options batching = {.budget = options->budget,
                                      .batch = options->batch,
+                                     .dtype = options->session->image.dtype,
                                      .batch_is_fixed = brim_session_fixed_batch(options->session),
                                      .n_decoders = options->n_decoders};
 

@@ -103,7 +103,7 @@ static brim_status decode_into_slot(brim_stages *stages, brim_item *item, brim_r
                                     const brim_slot *slot, brim_error *err)
 {
     brim_status status = brim_processor_apply(stages->options->processor, brim_heap(), reader,
-                                              BRIM_F32, slot->pixels, err);
+                                              slot->batch->shape.dtype, slot->pixels, err);
     brim_reader_close(reader); /* before its scratch is given back */
     if (status != BRIM_OK) {
         brim_batcher_drop(stages->batcher, slot);

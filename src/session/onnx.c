@@ -262,15 +262,16 @@ static brim_status check_shape(const onnx_session *self, size_t n, uint32_t heig
     return BRIM_OK;
 }
 
-static brim_status count_pixels(size_t n, uint32_t height, uint32_t width, size_t *n_floats,
-                                size_t *bytes)
+static brim_status count_bytes(const onnx_session *self, size_t n, uint32_t height, uint32_t width,
+                               size_t *bytes)
 {
-    size_t count = 0;
+    size_t count;
 
     brim_status status = brim_mul_bytes(height, width, &count);
     if (status == BRIM_OK) status = brim_mul_bytes(count, N_CHANNELS, &count);
-    if (status == BRIM_OK) status = brim_mul_bytes(count, n, n_floats);
-    if (status == BRIM_OK) status = brim_mul_bytes(*n_floats, sizeof(float), bytes);
+    if (status == BRIM_OK) status = brim_mul_bytes(count, n, &count);
+    if (status == BRIM_OK)
+        status = brim_mul_bytes(count, brim_dtype_bytes(self->base.image.dtype), bytes);
     return status;
 }
 
@@ -297,29 +298,16 @@ static OrtStatus *run_model(onnx_session *self, void *pixels, size_t bytes,
     return failure;
 }
 
-/* For a model of float16 the pixels are narrowed into a tensor of our own, for this run only. */
-static brim_status run_pixels(onnx_session *self, const float *pixels, size_t n, uint32_t height,
+static brim_status run_pixels(onnx_session *self, const void *pixels, size_t n, uint32_t height,
                               uint32_t width, brim_error *err)
 {
     const int64_t shape[N_IMAGE_DIMS] = {(int64_t)n, N_CHANNELS, height, width};
     brim_onnx_call call = {0};
-    size_t n_floats, bytes;
-    OrtStatus *failure;
+    size_t bytes;
 
-    if (count_pixels(n, height, width, &n_floats, &bytes) != BRIM_OK || n > INT64_MAX)
+    if (count_bytes(self, n, height, width, &bytes) != BRIM_OK || n > INT64_MAX)
         return brim_fail(err, BRIM_E_ARG, "%s: too many pixels", self->path);
-    if (self->base.image.dtype == BRIM_F32) {
-        failure = run_model(self, (void *)pixels, bytes, shape, &call);
-    } else {
-        size_t half_bytes = n_floats * sizeof(uint16_t);
-        void *halves = NULL;
-        brim_status status = self->tensors->alloc(self->tensors->ctx, half_bytes, 0, &halves);
-        if (status != BRIM_OK)
-            return brim_fail(err, status, "model: no memory for %zu bytes", half_bytes);
-        brim_half_from_float(halves, pixels, n_floats);
-        failure = run_model(self, halves, half_bytes, shape, &call);
-        brim_alloc_release(self->tensors, halves, half_bytes);
-    }
+    OrtStatus *failure = run_model(self, (void *)pixels, bytes, shape, &call);
     if (failure && call.refusal != BRIM_OK) {
         self->api->ReleaseStatus(failure);
         return fail_for_memory(self, "the model", &call, err);
@@ -381,7 +369,7 @@ static brim_status lend_result(onnx_session *self, size_t n, brim_output *out, b
     return brim_fail(err, BRIM_E_ARG, "%s: layer %s does not hold floats", self->path, layer);
 }
 
-static brim_status onnx_session_run(brim_session *base, const float *pixels, size_t n,
+static brim_status onnx_session_run(brim_session *base, const void *pixels, size_t n,
                                     uint32_t height, uint32_t width, brim_output *out,
                                     brim_error *err)
 {

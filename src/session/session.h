@@ -38,7 +38,7 @@ typedef struct brim_output {
 typedef struct brim_session brim_session;
 
 struct brim_session_ops {
-    brim_status (*run)(brim_session *self, const float *pixels, size_t n, uint32_t height,
+    brim_status (*run)(brim_session *self, const void *pixels, size_t n, uint32_t height,
                        uint32_t width, brim_output *out, brim_error *err);
     void (*give_back)(brim_session *self);
     void (*close)(brim_session *self);
@@ -60,11 +60,12 @@ static inline size_t brim_session_fixed_batch(const brim_session *session)
 }
 
 /*
- * Runs pixels (n, 3, height, width) and lends the chosen layer in *out (n first). A model with a
- * fixed batch must be given exactly that n. BRIM_E_BUDGET: did not fit, fewer may; the session goes
- * on working. BRIM_E_ARG: the model does not take this shape. BRIM_E_RUNTIME: anything else.
+ * Runs pixels (n, 3, height, width) of the image input's dtype and lends the chosen layer in *out
+ * (n first). A model with a fixed batch must be given exactly that n. BRIM_E_BUDGET: did not fit,
+ * fewer may; the session goes on working. BRIM_E_ARG: the model does not take this shape.
+ * BRIM_E_RUNTIME: anything else.
  */
-static inline brim_status brim_session_run(brim_session *session, const float *pixels, size_t n,
+static inline brim_status brim_session_run(brim_session *session, const void *pixels, size_t n,
                                            uint32_t height, uint32_t width, brim_output *out,
                                            brim_error *err)
 {

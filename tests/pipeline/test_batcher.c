@@ -43,8 +43,8 @@ static brim_slot lease(bench *b, uint32_t height, uint32_t width)
 /* Marks the whole slot with the item's number, as a decoder would. */
 static void fill(bench *b, const brim_slot *slot, size_t number)
 {
-    for (size_t i = 0; i < slot->batch->slot_floats; i++)
-        slot->pixels[i] = (float)number;
+    for (size_t i = 0; i < slot->batch->slot_bytes / sizeof(float); i++)
+        ((float *)slot->pixels)[i] = (float)number;
     brim_batcher_fill(b->batcher, slot, &ITEMS[number]);
 }
 
@@ -53,8 +53,9 @@ static void check_batch(const brim_batch *batch)
     for (size_t i = 0; i < batch->n_filled; i++) {
         size_t number = (size_t)(batch->items[i] - ITEMS);
         assert_true(number < 64);
-        for (size_t k = 0; k < batch->slot_floats; k++)
-            assert_true(batch->tensor[i * batch->slot_floats + k] == (float)number);
+        const float *pixels = brim_batch_slot(batch, i);
+        for (size_t k = 0; k < batch->slot_bytes / sizeof(float); k++)
+            assert_true(pixels[k] == (float)number);
     }
 }
 
@@ -101,7 +102,7 @@ static void unlike_shapes_never_share_a_batch(void **state)
         brim_batch *batch = next(&b);
         assert_int_equal(batch->n_filled, 3);
         for (size_t k = 0; k < 3; k++)
-            assert_int_equal((batch->items[k] - ITEMS) % 2, batch->width == SIDE);
+            assert_int_equal((batch->items[k] - ITEMS) % 2, batch->shape.width == SIDE);
         brim_batcher_give_back(b.batcher, batch);
     }
     close_bench(&b);
@@ -491,8 +492,8 @@ static void *decode_many(void *arg)
             brim_batcher_drop(all->b.batcher, &slot);
             atomic_fetch_add(&all->seen[number], 1);
         } else {
-            for (size_t i = 0; i < slot.batch->slot_floats; i++)
-                slot.pixels[i] = (float)number;
+            for (size_t i = 0; i < slot.batch->slot_bytes / sizeof(float); i++)
+                ((float *)slot.pixels)[i] = (float)number;
             brim_batcher_fill(all->b.batcher, &slot, &MANY[number]);
         }
     }
@@ -525,8 +526,9 @@ static void every_item_comes_out_once_with_its_own_pixels(void **state)
         for (size_t i = 0; i < batch->n_filled; i++) {
             size_t number = (size_t)(batch->items[i] - MANY);
             atomic_fetch_add(&all.seen[number], 1);
-            assert_true(batch->tensor[i * batch->slot_floats] == (float)number);
-            assert_true(batch->tensor[(i + 1) * batch->slot_floats - 1] == (float)number);
+            const float *pixels = brim_batch_slot(batch, i);
+            assert_true(pixels[0] == (float)number);
+            assert_true(pixels[batch->slot_bytes / sizeof(float) - 1] == (float)number);
         }
         brim_batcher_give_back(all.b.batcher, batch);
     }

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "session/run_floats.h"
 #include "session/scratch.h"
 #include "support/failing_alloc.h"
 
@@ -77,7 +78,7 @@ static brim_output run(brim_session *session, const float *pixels, size_t n)
     brim_output out;
     brim_error err = {0};
 
-    if (brim_session_run(session, pixels, n, SIDE, SIDE, &out, &err) != BRIM_OK)
+    if (run_floats(session, pixels, n, SIDE, SIDE, &out, &err) != BRIM_OK)
         fail_msg("%s", err.message);
     return out;
 }
@@ -135,8 +136,8 @@ static void gives_what_the_python_package_gives(void **state)
         snprintf(path, sizeof(path), MODELS "%s", CASES[i].onnx);
         brim_onnx_options options = {.path = path, .n_threads = 1, .layer = CASES[i].layer};
         brim_session *session = open_with(&options);
-        if (brim_session_run(session, pixels, CASES[i].n, (uint32_t)CASES[i].height,
-                             (uint32_t)CASES[i].width, &out, &err) != BRIM_OK)
+        if (run_floats(session, pixels, CASES[i].n, (uint32_t)CASES[i].height,
+                       (uint32_t)CASES[i].width, &out, &err) != BRIM_OK)
             fail_msg("%s", err.message);
         assert_int_equal(out.n_dims, CASES[i].n_dims);
         assert_int_equal(out.dims[0], CASES[i].n);
@@ -183,7 +184,7 @@ static void lets_the_layer_be_changed_before_a_run(void **state)
     out = run(session, pixels, 3);
     assert_equals_file(&out, MODELS "embeds/pooler_output.f32", 1e-5f);
     session->layer = 1;
-    assert_int_equal(brim_session_run(session, pixels, 3, SIDE, SIDE, &out, &err), BRIM_E_ARG);
+    assert_int_equal(run_floats(session, pixels, 3, SIDE, SIDE, &out, &err), BRIM_E_ARG);
     assert_non_null(strstr(err.message, "layer top does not hold floats"));
     brim_session_close(session);
     free(pixels);
@@ -224,13 +225,13 @@ static void refuses_shapes_that_the_model_does_not_take(void **state)
     brim_error err = {0};
 
     (void)state;
-    assert_int_equal(brim_session_run(session, pixels, 3, SIDE, SIDE, &out, &err), BRIM_E_ARG);
+    assert_int_equal(run_floats(session, pixels, 3, SIDE, SIDE, &out, &err), BRIM_E_ARG);
     assert_non_null(strstr(err.message, "wants a batch of 4, not of 3"));
-    assert_int_equal(brim_session_run(session, pixels, 4, 16, SIDE, &out, &err), BRIM_E_ARG);
+    assert_int_equal(run_floats(session, pixels, 4, 16, SIDE, &out, &err), BRIM_E_ARG);
     assert_non_null(strstr(err.message, "wants pictures 32 pixels high, not 16"));
-    assert_int_equal(brim_session_run(session, pixels, 4, SIDE, 64, &out, &err), BRIM_E_ARG);
+    assert_int_equal(run_floats(session, pixels, 4, SIDE, 64, &out, &err), BRIM_E_ARG);
     assert_non_null(strstr(err.message, "wants pictures 32 pixels wide, not 64"));
-    assert_int_equal(brim_session_run(session, pixels, 0, SIDE, SIDE, &out, &err), BRIM_E_ARG);
+    assert_int_equal(run_floats(session, pixels, 0, SIDE, SIDE, &out, &err), BRIM_E_ARG);
     assert_null(out.data);
     out = run(session, pixels, 4);
     assert_equals_file(&out, MODELS "fixed4/pooler_output.f32", 1e-5f);
@@ -248,13 +249,13 @@ static void goes_on_after_a_run_that_failed(void **state)
 
     (void)state;
     for (int round = 0; round < 3; round++) {
-        assert_int_equal(brim_session_run(session, pixels, 2, 2, 3, &out, &err), BRIM_E_RUNTIME);
+        assert_int_equal(run_floats(session, pixels, 2, 2, 3, &out, &err), BRIM_E_RUNTIME);
         assert_non_null(strstr(err.message, "model.onnx: "));
         assert_null(strchr(err.message, '\n'));
         assert_null(out.data);
-        assert_int_equal(brim_session_run(session, pixels, 2, 24, 40, &out, NULL), BRIM_OK);
+        assert_int_equal(run_floats(session, pixels, 2, 24, 40, &out, NULL), BRIM_OK);
         assert_equals_file(&out, MODELS "dynamic_hw/embedding.f32", 1e-5f);
-        assert_int_equal(brim_session_run(session, pixels, SIZE_MAX / 8, UINT32_MAX, 1, &out, &err),
+        assert_int_equal(run_floats(session, pixels, SIZE_MAX / 8, UINT32_MAX, 1, &out, &err),
                          BRIM_E_ARG);
     }
     brim_session_close(session);
@@ -374,8 +375,7 @@ static void survives_every_failed_allocation_with(brim_status refusal)
         failing_alloc_init(&mem, allowed);
         mem.refusal = refusal;
         status = brim_session_open_onnx(&mem.base, &options, &session, &err);
-        if (status == BRIM_OK)
-            status = brim_session_run(session, pixels, 3, SIDE, SIDE, &out, &err);
+        if (status == BRIM_OK) status = run_floats(session, pixels, 3, SIDE, SIDE, &out, &err);
         assert_true(status == BRIM_OK || status == refusal);
         if (status != BRIM_OK) assert_non_null(strstr(err.message, "no memory for"));
         brim_session_close(session);
@@ -434,10 +434,10 @@ static int run_without_room(void)
 
     /* A small run first: the runtime's own arena takes all the room there is when it next grows. */
     for (int round = 0; round < 3; round++) {
-        if (brim_session_run(session, pixels, 2, 24, 40, &out, &err) != BRIM_OK) return 4;
+        if (run_floats(session, pixels, 2, 24, 40, &out, &err) != BRIM_OK) return 4;
         assert_equals_file(&out, MODELS "dynamic_hw/embedding.f32", 1e-5f);
         brim_session_give_back(session);
-        if (brim_session_run(session, pixels, 1, HUGE_SIDE, HUGE_SIDE, &out, &err) != BRIM_E_BUDGET)
+        if (run_floats(session, pixels, 1, HUGE_SIDE, HUGE_SIDE, &out, &err) != BRIM_E_BUDGET)
             return 5;
     }
     brim_session_close(session);
@@ -521,7 +521,7 @@ static void hands_the_runtime_s_warnings_to_the_log(void **state)
     brim_output out;
 
     (void)state;
-    assert_int_equal(brim_session_run(session, pixels, 1, 2, 3, &out, NULL), BRIM_E_RUNTIME);
+    assert_int_equal(run_floats(session, pixels, 1, 2, 3, &out, NULL), BRIM_E_RUNTIME);
     assert_true(n_lines > 0);
     brim_session_close(session);
     free(pixels);
@@ -543,7 +543,7 @@ static void *open_run_close(void *arg)
         brim_session *session = NULL;
         brim_output out;
         if (brim_session_open_onnx(brim_heap(), &options, &session, NULL) != BRIM_OK ||
-            brim_session_run(session, self->pixels, 3, SIDE, SIDE, &out, NULL) != BRIM_OK)
+            run_floats(session, self->pixels, 3, SIDE, SIDE, &out, NULL) != BRIM_OK)
             self->failed = true;
         else
             memcpy(self->vectors, out.data, sizeof(self->vectors));

@@ -12,6 +12,7 @@
 #include "brimful/arena.h"
 #include "session/onnx.h"
 #include "session/onnx_runtime.h"
+#include "session/run_floats.h"
 #include "support/cmocka_all.h"
 #include "support/own_maps.h"
 
@@ -136,7 +137,7 @@ static float *run(brim_session *session, const float *pixels, size_t n, uint32_t
     brim_output out;
     brim_error err = {0};
 
-    if (brim_session_run(session, pixels, n, height, width, &out, &err) != BRIM_OK)
+    if (run_floats(session, pixels, n, height, width, &out, &err) != BRIM_OK)
         fail_msg("%s", err.message);
     *bytes = bytes_of(&out);
     float *values = malloc(*bytes);
@@ -251,8 +252,7 @@ static void refuse_in_a_run(const model *m)
         brim_output out;
         brim_error err = {0};
         brim_onnx_memory_refuse(k);
-        brim_status status =
-            brim_session_run(session, pixels, m->n, m->height, m->width, &out, &err);
+        brim_status status = run_floats(session, pixels, m->n, m->height, m->width, &out, &err);
         brim_onnx_memory_refuse(0);
         if (status != BRIM_E_BUDGET) fail_msg("k %zu of %zu: %d: %s", k, n, status, err.message);
         assert_non_null(strstr(err.message, "the model needs "));
@@ -394,7 +394,7 @@ static void below_its_need_a_run_is_refused_and_a_smaller_batch_fits(void **stat
     brim_error err = {0};
 
     (void)state;
-    assert_int_equal(brim_session_run(session, pixels, N, side, side, &out, &err), BRIM_OK);
+    assert_int_equal(run_floats(session, pixels, N, side, side, &out, &err), BRIM_OK);
     size_t need_bytes = session->run_peak_bytes;
     assert_true(need_bytes <= usage_of(roomy).peak_live_bytes);
     assert_true(one_bytes < need_bytes);
@@ -405,8 +405,7 @@ static void below_its_need_a_run_is_refused_and_a_smaller_batch_fits(void **stat
         brim_budget *tight = make_budget(limit);
         session = open_model(m, tight, 1);
         for (int round = 0; round < 2; round++) {
-            assert_int_equal(brim_session_run(session, pixels, N, side, side, &out, &err),
-                             BRIM_E_BUDGET);
+            assert_int_equal(run_floats(session, pixels, N, side, side, &out, &err), BRIM_E_BUDGET);
             assert_tells_the_need(&err, limit, 2 * need_bytes);
             float *values = run(session, pixels, 1, side, side, &bytes);
             assert_memory_equal(values, expected, bytes);
@@ -493,12 +492,11 @@ static void loans_go_back_to_the_budget_they_came_from(void **state)
     brim_output out, later;
 
     (void)state;
-    assert_int_equal(brim_session_run(first, pixels, 1, m->height, m->width, &out, NULL), BRIM_OK);
+    assert_int_equal(run_floats(first, pixels, 1, m->height, m->width, &out, NULL), BRIM_OK);
     size_t lent = usage_of(budgets[0]).live_bytes - kept[0];
     assert_true(lent >= bytes_of(&out));
     assert_true(brim_arena_owns(brim_budget_arena(budgets[0]), out.data));
-    assert_int_equal(brim_session_run(second, pixels, 1, m->height, m->width, &later, NULL),
-                     BRIM_OK);
+    assert_int_equal(run_floats(second, pixels, 1, m->height, m->width, &later, NULL), BRIM_OK);
     assert_true(brim_arena_owns(brim_budget_arena(budgets[1]), later.data));
     assert_memory_equal(out.data, later.data, bytes_of(&out));
     brim_session_close(third); /* its budget stays known */

@@ -21,6 +21,9 @@ typedef struct brim_row {
 brim_status brim_row_create(const brim_alloc *mem, const char *name, const char *path,
                             brim_row **out);
 
+/* A part of a picture: the same path, the same memory, the key with suffix behind it. */
+brim_status brim_row_create_part(const brim_row *whole, const char *suffix, brim_row **out);
+
 /* Accepts NULL. */
 void brim_row_destroy(brim_row *row);
 

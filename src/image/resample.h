@@ -34,6 +34,18 @@ static inline bool brim_orientation_is_transposed(uint8_t orientation)
     return orientation >= 5;
 }
 
+/* Orientations whose stored rows are upright lines (rows, or columns where transposed) from the
+ * last to the first, and those within whose rows the pixels are. */
+static inline bool brim_orientation_flips_rows(uint8_t orientation)
+{
+    return orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
+}
+
+static inline bool brim_orientation_flips_pixels(uint8_t orientation)
+{
+    return orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
+}
+
 /*
  * Takes one finished line of the window: row idx, crop_width pixels; where the orientation is
  * transposed column idx, crop_height pixels. Lines come in the order in which they are finished,

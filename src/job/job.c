@@ -406,6 +406,9 @@ brim_status brim_job_run(brim_job *job, brim_report *out, brim_error *err)
         .batch = job->batch,
         .n_decoders = job->options.n_threads,
         .limit = job->options.limit,
+        .tile = job->options.tile,
+        .overlap = job->options.overlap,
+        .decode_fast = job->options.decode == BRIM_DECODE_FAST,
         .reading = reading_options(&job->options),
         .timeout_ns = job->options.file_timeout_s * 1000000000ull,
         .trim_every = job->options.trim_every,
@@ -416,7 +419,7 @@ brim_status brim_job_run(brim_job *job, brim_report *out, brim_error *err)
         .tick = show_progress,
         .tick_ctx = job,
     };
-    if (job->options.limit == 0)
+    if (job->options.limit == 0 && job->options.tile == 0) /* nobody knows how many tiles */
         brim_row_count_start(&job->count, &job->source_options, &job->counters);
     brim_status status = brim_pipeline_run(&options, err);
     brim_row_count_stop(&job->count);

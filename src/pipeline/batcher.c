@@ -37,9 +37,11 @@ struct brim_batcher {
     size_t batch;      /* pictures in a new batch: wanted, or fewer after a refusal */
     size_t n_good;     /* runs that went well since then, of the n_to_grow for a larger batch */
     size_t n_to_grow;
-    size_t grown_to; /* a larger batch that has not run yet; 0 = none */
-    size_t n_large;  /* files beyond their room, in decoders' hands or on the way there */
-    bool alone;      /* a picture that was set aside is with the model */
+    size_t grown_to;   /* a larger batch that has not run yet; 0 = none */
+    size_t n_large;    /* files beyond their room, in decoders' hands or on the way there */
+    size_t held_bytes; /* by the decoder that keeps memory over many slots, or waits for that */
+    bool holds;
+    bool alone; /* a picture that was set aside is with the model */
     bool closed;
 };
 
@@ -139,6 +141,7 @@ static bool share_has_room(const brim_batcher *self, size_t bytes)
     size_t share = self->n_decoders * SCRATCH_PER_DECODER;
     size_t live = brim_budget_usage(self->budget, BRIM_ACCOUNT_DECODERS).live_bytes;
 
+    if (self->holds) live -= self->held_bytes;
     return live == 0 || (live <= share && bytes <= share - live);
 }
 
@@ -284,12 +287,12 @@ void brim_batcher_drop(brim_batcher *batcher, const brim_slot *slot)
     brim_monitor_leave(&batcher->monitor);
 }
 
-brim_status brim_batcher_reserve(brim_batcher *batcher, brim_account account, size_t bytes,
-                                 brim_error *err)
+/* Waits until there is room beside all that decoders hold; what names it in the message. */
+static brim_status reserve(brim_batcher *batcher, brim_account account, size_t bytes,
+                           const char *what, brim_error *err)
 {
     brim_status status;
 
-    brim_monitor_enter(&batcher->monitor);
     do {
         while (batcher->aside || batcher->alone)
             brim_monitor_wait(&batcher->monitor);
@@ -304,9 +307,42 @@ brim_status brim_batcher_reserve(brim_batcher *batcher, brim_account account, si
     if (status == BRIM_OK)
         batcher->n_large++;
     else
-        too_large(batcher, "the file", bytes, err);
+        too_large(batcher, what, bytes, err);
+    return status;
+}
+
+brim_status brim_batcher_reserve(brim_batcher *batcher, brim_account account, size_t bytes,
+                                 brim_error *err)
+{
+    brim_monitor_enter(&batcher->monitor);
+    brim_status status = reserve(batcher, account, bytes, "the file", err);
     brim_monitor_leave(&batcher->monitor);
     return status;
+}
+
+brim_status brim_batcher_hold(brim_batcher *batcher, size_t bytes, brim_error *err)
+{
+    brim_monitor_enter(&batcher->monitor);
+    while (batcher->held_bytes > 0)
+        brim_monitor_wait(&batcher->monitor);
+    batcher->held_bytes = bytes; /* a turn that others see while this one waits for the memory */
+    brim_status status = reserve(batcher, BRIM_ACCOUNT_DECODERS, bytes, "a row of its tiles", err);
+    batcher->holds = status == BRIM_OK;
+    if (status != BRIM_OK) {
+        batcher->held_bytes = 0;
+        brim_monitor_wake(&batcher->monitor);
+    }
+    brim_monitor_leave(&batcher->monitor);
+    return status;
+}
+
+void brim_batcher_let_go(brim_batcher *batcher, size_t bytes)
+{
+    brim_monitor_enter(&batcher->monitor);
+    batcher->held_bytes = 0;
+    batcher->holds = false;
+    brim_monitor_leave(&batcher->monitor);
+    brim_batcher_give_back_bytes(batcher, BRIM_ACCOUNT_DECODERS, bytes);
 }
 
 void brim_batcher_give_back_bytes(brim_batcher *batcher, brim_account account, size_t bytes)

@@ -69,6 +69,13 @@ brim_status brim_batcher_reserve(brim_batcher *batcher, brim_account account, si
                                  brim_error *err);
 void brim_batcher_give_back_bytes(brim_batcher *batcher, brim_account account, size_t bytes);
 
+/*
+ * For a decoder that keeps memory over many slots: waits for bytes of it. One at a time: since it
+ * waits for slots while it holds something, another one must never do the same.
+ */
+brim_status brim_batcher_hold(brim_batcher *batcher, size_t bytes, brim_error *err);
+void brim_batcher_let_go(brim_batcher *batcher, size_t bytes);
+
 /* No decoder will lease any more: what is open is closed. */
 void brim_batcher_close(brim_batcher *batcher);
 

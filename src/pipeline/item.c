@@ -2,6 +2,7 @@
 #include "pipeline/item.h"
 
 #include "base/fail.h"
+#include "pipeline/tiled.h"
 
 brim_status brim_item_create(const brim_alloc *mem, brim_row *row, brim_item **out)
 {
@@ -47,6 +48,7 @@ void brim_item_destroy(brim_item *item)
 {
     if (!item) return;
     brim_item_drop_data(item);
+    brim_tiled_let_go(item->tiled);
     brim_record_fini(&item->record);
     brim_alloc_release(item->mem, item, sizeof(*item));
 }

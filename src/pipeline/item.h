@@ -11,9 +11,12 @@
 #include "pipeline/file_pool.h"
 #include "store/record.h"
 
+typedef struct brim_tiled brim_tiled;
+
 typedef struct brim_item {
     const brim_alloc *mem; /* of the item itself */
     brim_record record;    /* owns the row */
+    brim_tiled *tiled;     /* the picture that this is a tile of; NULL: a picture of its own */
     /*
      * The file's bytes: room from the pool, but memory from the heap itself, because a thread that
      * hangs in a read may outlive the pool.

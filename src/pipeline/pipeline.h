@@ -29,9 +29,11 @@ typedef struct brim_pipeline_options {
     const brim_task *task;
     brim_budget *budget;
     brim_counters *counters;
-    size_t batch;      /* pictures in a run of the model; its fixed batch where it has one */
-    size_t n_decoders; /* decode workers, at least 1 */
-    uint64_t limit;    /* rows to do at most; 0 = all */
+    size_t batch;           /* pictures in a run of the model; its fixed batch where it has one */
+    size_t n_decoders;      /* decode workers, at least 1 */
+    uint64_t limit;         /* rows to do at most; 0 = all */
+    uint32_t tile, overlap; /* pixels; tile 0 = pictures are whole */
+    bool decode_fast;       /* shrunk while decoding, where the input is much smaller */
     brim_reader_options reading; /* how files become pixels */
     uint64_t timeout_ns;         /* for a file that gives no byte */
     const char *spool_folder;    /* for pixels that wait on disk; NULL = $TMPDIR or /tmp */

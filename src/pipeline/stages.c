@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "base/size.h"
+#include "pipeline/tiled.h"
 
 enum { MAX_COMMIT = 256 }; /* records in one transaction */
 
@@ -36,8 +37,7 @@ void brim_stages_fail(brim_stages *stages, brim_item *item)
 
 /* ---- source ---- */
 
-/* Asks the store about a row; true if it is to be done. */
-static bool claim_row(brim_stages *stages, const brim_row *row)
+brim_claim brim_stages_claim(brim_stages *stages, const brim_row *row)
 {
     brim_counters *counters = stages->options->counters;
     brim_claim claim;
@@ -45,12 +45,12 @@ static bool claim_row(brim_stages *stages, const brim_row *row)
 
     if (brim_store_claim(stages->options->store, row, &claim, &err) != BRIM_OK) {
         brim_stages_give_up(stages, &err);
-        return false;
+        return BRIM_CLAIM_REPEAT;
     }
     if (claim == BRIM_CLAIM_DONE) brim_count(&counters->n_already, 1);
     if (claim == BRIM_CLAIM_FAILED) brim_count(&counters->n_failed_earlier, 1);
     if (claim == BRIM_CLAIM_REPEAT) brim_count(&counters->n_repeats, 1);
-    return claim == BRIM_CLAIM_TODO;
+    return claim;
 }
 
 void *brim_stage_source(void *arg)
@@ -68,7 +68,7 @@ void *brim_stage_source(void *arg)
             brim_stages_give_up(stages, &err);
             break;
         }
-        if (claim_row(stages, row) &&
+        if (brim_stages_claim(stages, row) == BRIM_CLAIM_TODO &&
             brim_queue_push(stages->rows, row, row->block_bytes) == BRIM_OK)
             n_begun++;
         else
@@ -83,19 +83,27 @@ void *brim_stage_source(void *arg)
 
 static void note_size(brim_record *record, const brim_image_info *info)
 {
-    bool turned = info->orientation >= 5;
+    bool turned = brim_orientation_is_transposed(info->orientation);
 
     record->width = turned ? info->height : info->width;
     record->height = turned ? info->width : info->height;
 }
 
-/* Once a run: what is left out of a picture without being a failure. */
-static void note_depth(brim_stages *stages, const brim_item *item, const brim_image_info *info)
+void brim_stages_note_picture(brim_stages *stages, brim_item *item, const brim_image_info *info)
 {
-    if (info->depth <= 8 || atomic_exchange(&stages->said_depth, true)) return;
-    brim_log_write(stages->options->log, BRIM_LOG_NOTE,
-                   "%s: %u bits a sample are scaled to 8, here and in all such pictures",
-                   item->record.row->key, info->depth);
+    const brim_log *log = stages->options->log;
+    const char *key = item->record.row->key;
+    bool clamped = stages->options->reading.depth == BRIM_DEPTH_CLAMP;
+
+    note_size(&item->record, info);
+    if (info->depth > 8 && !atomic_exchange(&stages->said_depth, true))
+        brim_log_write(
+            log, BRIM_LOG_NOTE, "%s: %u bits a sample are %s to 8, here and in all such pictures",
+            key, info->depth, clamped ? "clamped, or where it has colours scaled," : "scaled");
+    if (info->ignored_bands > 0 && !atomic_exchange(&stages->said_bands, true))
+        brim_log_write(log, BRIM_LOG_NOTE,
+                       "%s: %u of its bands are left out, here and in all such pictures (--bands)",
+                       key, info->ignored_bands);
 }
 
 /* Reads all of the picture into the slot; fills or drops it. */
@@ -139,8 +147,7 @@ static brim_status decode_item(brim_stages *stages, brim_item *item, brim_error 
                                           &options->reading, &reader, err);
     if (status != BRIM_OK) return status;
     const brim_image_info *info = brim_reader_info(reader);
-    note_size(&item->record, info);
-    note_depth(stages, item, info);
+    brim_stages_note_picture(stages, item, info);
     status = scratch_of(options->processor, info, &scratch_bytes, err);
     if (status == BRIM_OK)
         status = brim_processor_shape(options->processor, info, &height, &width, err);
@@ -160,6 +167,10 @@ void *brim_stage_decode(void *arg)
         brim_item *item = popped;
         if (brim_stages_stopping(stages)) {
             brim_item_destroy(item);
+            continue;
+        }
+        if (stages->options->tile > 0) {
+            brim_stage_tile_item(stages, item);
             continue;
         }
         brim_error err = {0};
@@ -196,23 +207,53 @@ static size_t collect(brim_queue *results, brim_item *items[MAX_COMMIT])
     return n;
 }
 
-static void commit(brim_stages *stages, brim_item *const items[], size_t n)
+/* Pictures whose last tile is now stored, to be recorded as over. Their number. */
+static size_t finish_tiles(brim_item *const items[], size_t n, brim_item *wholes[MAX_COMMIT])
+{
+    size_t n_wholes = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!items[i]->tiled || !items[i]->record.vector) continue;
+        brim_item *whole = brim_tiled_finish_one(items[i]->tiled);
+        if (!whole) continue;
+        whole->record.is_tiled = true;
+        wholes[n_wholes++] = whole;
+    }
+    return n_wholes;
+}
+
+static bool commit(brim_stages *stages, brim_item *const items[], size_t n)
 {
     const brim_record *records[MAX_COMMIT];
     brim_counters *counters = stages->options->counters;
     brim_error err = {0};
-    uint64_t n_failed = 0;
+    uint64_t n_failed = 0, n_done = 0;
 
     for (size_t i = 0; i < n; i++) {
         records[i] = &items[i]->record;
-        if (!items[i]->record.vector) n_failed++;
+        if (records[i]->vector)
+            n_done++;
+        else if (!records[i]->is_tiled)
+            n_failed++;
     }
     if (brim_store_commit(stages->options->store, records, n, &err) != BRIM_OK) {
         brim_stages_give_up(stages, &err);
-        return;
+        return false;
     }
     brim_count(&counters->n_failed, n_failed);
-    brim_count(&counters->n_done, n - n_failed);
+    brim_count(&counters->n_done, n_done);
+    return true;
+}
+
+static void commit_with_wholes(brim_stages *stages, brim_item *const items[], size_t n)
+{
+    brim_item *wholes[MAX_COMMIT];
+
+    if (!commit(stages, items, n)) return;
+    size_t n_wholes = finish_tiles(items, n, wholes);
+    if (n_wholes > 0) commit(stages, wholes, n_wholes);
+    for (size_t i = 0; i < n_wholes; i++)
+        brim_item_destroy(wholes[i]);
 }
 
 void *brim_stage_write(void *arg)
@@ -222,7 +263,7 @@ void *brim_stage_write(void *arg)
     size_t n;
 
     while ((n = collect(stages->results, items)) > 0) {
-        if (!atomic_load(&stages->broken)) commit(stages, items, n);
+        if (!atomic_load(&stages->broken)) commit_with_wholes(stages, items, n);
         for (size_t i = 0; i < n; i++)
             brim_item_destroy(items[i]);
     }

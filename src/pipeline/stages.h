@@ -24,11 +24,21 @@ typedef struct brim_stages {
     size_t n_decoding;      /* decoders that have not ended */
     size_t n_running;       /* threads that have not ended */
     atomic_bool said_depth; /* that pictures of more than 8 bits are scaled was said */
+    atomic_bool said_bands; /* that bands are left out was said */
     atomic_bool broken;     /* error is set: nothing is to be stored any more */
 } brim_stages;
 
 /* Ends the run: the first reason counts. */
 void brim_stages_give_up(brim_stages *stages, const brim_error *err);
+
+/* Asks the store about a row, and counts what is not to be done. */
+brim_claim brim_stages_claim(brim_stages *stages, const brim_row *row);
+
+/* What the header says goes into the record; what is left out of the picture is said, once. */
+void brim_stages_note_picture(brim_stages *stages, brim_item *item, const brim_image_info *info);
+
+/* Cuts one item into tiles and sends them on. Takes it over. */
+void brim_stage_tile_item(brim_stages *stages, brim_item *item);
 
 /* Should no new work be begun? */
 bool brim_stages_stopping(const brim_stages *stages);

@@ -6,6 +6,7 @@
 #ifndef BRIM_STORE_RECORD_H
 #define BRIM_STORE_RECORD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/row.h"
@@ -24,8 +25,10 @@ typedef struct brim_record {
     uint32_t width, height;       /* upright; 0 where unknown */
 
     const brim_alloc *mem; /* of vector */
-    float *vector;         /* dim floats, owned; NULL in a failure */
+    float *vector;         /* dim floats, owned; NULL in a failure, or where is_tiled */
     size_t dim;
+
+    bool is_tiled; /* all tiles of the picture have results: it needs none of its own */
 
     brim_step step;   /* of a failure */
     brim_error error; /* of a failure: its message is the reason */

@@ -35,6 +35,11 @@
     "CREATE TABLE IF NOT EXISTS brim_prompts("                                                     \
     " prompt_id INTEGER PRIMARY KEY, text TEXT, labels TEXT, token_ids TEXT);"
 
+/* Images all of whose tiles have results. */
+#define BRIM_SCHEMA_TILED                                                                          \
+    "CREATE TABLE IF NOT EXISTS brim_tiled("                                                       \
+    " set_id INTEGER NOT NULL, image INTEGER NOT NULL, PRIMARY KEY(set_id, image)) WITHOUT ROWID;"
+
 #define BRIM_SCHEMA_FAILURES                                                                       \
     "CREATE TABLE IF NOT EXISTS brim_failures("                                                    \
     " set_id INTEGER NOT NULL, image INTEGER NOT NULL, step TEXT NOT NULL, reason TEXT NOT NULL,"  \
@@ -47,6 +52,7 @@
     " hash TEXT NOT NULL) WITHOUT ROWID;"
 
 #define BRIM_SCHEMA                                                                                \
-    BRIM_SCHEMA_IMAGES BRIM_SCHEMA_SETS BRIM_SCHEMA_RESULTS BRIM_SCHEMA_FAILURES BRIM_SCHEMA_HASHES
+    BRIM_SCHEMA_IMAGES BRIM_SCHEMA_SETS BRIM_SCHEMA_RESULTS BRIM_SCHEMA_TILED BRIM_SCHEMA_FAILURES \
+        BRIM_SCHEMA_HASHES
 
 #endif /* BRIM_STORE_SCHEMA_H */

@@ -108,7 +108,7 @@ typedef struct fake_session {
     brim_port port;
 } fake_session;
 
-static brim_status fake_session_run(brim_session *base, const float *pixels, size_t n,
+static brim_status fake_session_run(brim_session *base, const void *pixels, size_t n,
                                     uint32_t height, uint32_t width, brim_output *out,
                                     brim_error *err)
 {
@@ -132,7 +132,7 @@ static brim_status fake_session_run(brim_session *base, const float *pixels, siz
     for (size_t i = 0; i < n; i++) {
         double sum = 0;
         for (size_t k = 0; k < size; k++)
-            sum += pixels[i * size + k];
+            sum += ((const float *)pixels)[i * size + k];
         self->out[2 * i] = (float)(sum / (double)size);
         self->out[2 * i + 1] = 1.0f;
         if (self->poison_status != BRIM_OK && self->out[2 * i] == self->poison) {

@@ -39,6 +39,14 @@ typedef struct brim_format {
     /* As brim_reader_next_row(); not called again after anything but BRIM_OK. */
     brim_status (*next_row)(brim_decoder *decoder, uint8_t *rgb, brim_error *err);
 
+    /*
+     * The embedded colour profile, unpacked, from mem: *out is the caller's, NULL where there is
+     * none, where it is broken or cannot be kept. NULL where the format has none. Called after
+     * open().
+     */
+    void (*read_profile)(brim_decoder *decoder, const brim_encoded *file, const brim_alloc *mem,
+                         void **out, size_t *bytes);
+
     /* Accepts NULL. */
     void (*close)(brim_decoder *decoder);
 } brim_format;

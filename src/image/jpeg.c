@@ -18,6 +18,7 @@
 #include <jpeglib.h>
 
 #include "base/fail.h"
+#include "image/icc.h"
 #include "image/jpeg_header.h"
 
 /* A small file can hold thousands of empty scans, each of which is a walk over all coefficients. */
@@ -283,6 +284,20 @@ static brim_status jpeg_next_row(brim_decoder *decoder, uint8_t *rgb, brim_error
     return read_row(self);
 }
 
+/* Of inks the profile is not for the RGB that rows come as. */
+static void jpeg_read_profile(brim_decoder *decoder, const brim_encoded *file,
+                              const brim_alloc *mem, void **out, size_t *bytes)
+{
+    const jpeg_decoder *self = (const jpeg_decoder *)decoder;
+    brim_status status;
+
+    *out = NULL;
+    *bytes = self->cmyk ? 0 : brim_jpeg_read_profile(file->data, file->bytes, NULL, 0);
+    if (*bytes == 0 || *bytes > BRIM_ICC_MAX_PROFILE_BYTES) return;
+    *out = brim_alloc_zeroed(mem, *bytes, &status);
+    if (*out) brim_jpeg_read_profile(file->data, file->bytes, *out, *bytes);
+}
+
 const brim_format brim_format_jpeg = {
     .name = "JPEG",
     .matches = jpeg_matches,
@@ -290,5 +305,6 @@ const brim_format brim_format_jpeg = {
     .shrink = jpeg_shrink,
     .open = jpeg_open,
     .next_row = jpeg_next_row,
+    .read_profile = jpeg_read_profile,
     .close = jpeg_close,
 };

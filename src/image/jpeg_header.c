@@ -28,6 +28,7 @@ enum {
     MARKER_EOI = 0xd9,
     MARKER_SOS = 0xda,
     MARKER_APP1 = 0xe1,
+    MARKER_APP2 = 0xe2,
 };
 
 static brim_status truncated(brim_error *err)
@@ -152,6 +153,48 @@ brim_status brim_jpeg_read_header(const uint8_t *data, size_t bytes, brim_jpeg_h
         at += length;
     }
     return truncated(err);
+}
+
+/* Piece number `wanted` of the profile, of *n_pieces; false where it is not there. */
+static bool find_piece(const uint8_t *data, size_t bytes, unsigned wanted, unsigned *n_pieces,
+                       const uint8_t **piece, size_t *n)
+{
+    static const char NAME[] = "ICC_PROFILE"; /* its NUL belongs to it, then number and count */
+    size_t at = 2;
+    unsigned marker;
+
+    while (next_marker(data, bytes, &at, &marker) && marker != MARKER_SOS && marker != MARKER_EOI) {
+        if (stands_alone(marker)) continue;
+        if (bytes - at < 2) return false;
+        size_t length = (size_t)data[at] << 8 | data[at + 1];
+        if (length < 2 || length > bytes - at) return false;
+        const uint8_t *p = data + at + 2;
+        at += length;
+        if (marker != MARKER_APP2 || length - 2 < sizeof(NAME) + 2) continue;
+        if (memcmp(p, NAME, sizeof(NAME)) != 0 || p[sizeof(NAME)] != wanted) continue;
+        *n_pieces = p[sizeof(NAME) + 1];
+        *piece = p + sizeof(NAME) + 2;
+        *n = length - 2 - sizeof(NAME) - 2;
+        return true;
+    }
+    return false;
+}
+
+size_t brim_jpeg_read_profile(const uint8_t *data, size_t bytes, uint8_t *out, size_t capacity)
+{
+    unsigned n_pieces = 1;
+    size_t total = 0;
+
+    for (unsigned i = 1; i <= n_pieces; i++) {
+        const uint8_t *piece;
+        size_t n;
+
+        if (!find_piece(data, bytes, i, &n_pieces, &piece, &n)) return 0;
+        if (out && total < capacity)
+            memcpy(out + total, piece, n < capacity - total ? n : capacity - total);
+        total += n;
+    }
+    return total;
 }
 
 size_t brim_jpeg_whole_bytes(const uint8_t *data, size_t bytes)

@@ -29,6 +29,12 @@ brim_status brim_jpeg_read_header(const uint8_t *data, size_t bytes, brim_jpeg_h
                                   brim_error *err);
 
 /*
+ * The colour profile, put together from its APP2 segments: writes at most capacity bytes to out
+ * (which may be NULL) and returns how many there are; 0 where there is none or a piece is missing.
+ */
+size_t brim_jpeg_read_profile(const uint8_t *data, size_t bytes, uint8_t *out, size_t capacity);
+
+/*
  * The length of a file that ends early without the segment that it ends in: pixels may end
  * anywhere, but a table that lacks its end would be a broken one.
  */

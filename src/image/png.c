@@ -13,6 +13,7 @@
 
 #include "base/fail.h"
 #include "base/size.h"
+#include "image/icc.h"
 #include "image/png_chunks.h"
 
 /* libpng's two structs, zlib's window and tables, buffers of a fixed size. */
@@ -359,11 +360,26 @@ static brim_status png_next_row(brim_decoder *decoder, uint8_t *rgb, brim_error 
     return BRIM_OK;
 }
 
+static void png_read_profile(brim_decoder *decoder, const brim_encoded *file, const brim_alloc *mem,
+                             void **out, size_t *bytes)
+{
+    brim_status status;
+
+    (void)decoder;
+    *out = NULL;
+    *bytes = brim_png_read_profile(file->data, file->bytes, BRIM_ICC_MAX_PROFILE_BYTES, NULL, 0);
+    if (*bytes == 0) return;
+    *out = brim_alloc_zeroed(mem, *bytes, &status);
+    if (*out)
+        brim_png_read_profile(file->data, file->bytes, BRIM_ICC_MAX_PROFILE_BYTES, *out, *bytes);
+}
+
 const brim_format brim_format_png = {
     .name = "PNG",
     .matches = brim_png_matches,
     .probe = png_probe,
     .open = png_open,
     .next_row = png_next_row,
+    .read_profile = png_read_profile,
     .close = png_close,
 };

@@ -1,5 +1,6 @@
 /*
- * png_chunks.c - walks the chunks of a PNG, and unpacks the text in which orientation may stand.
+ * png_chunks.c - walks the chunks of a PNG, and unpacks the text in which orientation may stand and
+ * the colour profile.
  *
  * Of compressed text only the beginning is unpacked, into a buffer of fixed size: orientation is in
  * the first directory of an EXIF block and in the first element of an XMP packet.
@@ -162,4 +163,43 @@ uint8_t brim_png_orientation(const uint8_t *data, size_t bytes, size_t at)
     }
     if (found.has_exif) return found.exif;
     return found.has_profile ? found.profile : found.xmp;
+}
+
+/* Unpacks p, of n bytes, in pieces: counts up to limit, and keeps the first capacity. */
+static size_t unpack_all(const uint8_t *p, size_t n, size_t limit, uint8_t *out, size_t capacity)
+{
+    z_stream stream = {.next_in = (Bytef *)p, .avail_in = (uInt)n};
+    uint8_t piece[TEXT_BYTES];
+    size_t total = 0;
+    int rc = Z_OK;
+
+    if (inflateInit(&stream) != Z_OK) return 0;
+    while (rc == Z_OK && total <= limit) {
+        stream.next_out = piece;
+        stream.avail_out = sizeof(piece);
+        rc = inflate(&stream, Z_NO_FLUSH);
+        size_t got = sizeof(piece) - stream.avail_out;
+        if (out && total < capacity)
+            memcpy(out + total, piece, got < capacity - total ? got : capacity - total);
+        total += got;
+    }
+    inflateEnd(&stream);
+    return rc == Z_STREAM_END && total <= limit ? total : 0;
+}
+
+size_t brim_png_read_profile(const uint8_t *data, size_t bytes, size_t limit, uint8_t *out,
+                             size_t capacity)
+{
+    size_t at = BRIM_PNG_SIGNATURE_BYTES;
+    brim_png_chunk chunk;
+
+    while (brim_png_next_chunk(data, bytes, &at, &chunk) && strcmp(chunk.type, "IDAT") != 0) {
+        const uint8_t *p = chunk.data;
+        size_t n = chunk.bytes;
+
+        if (strcmp(chunk.type, "iCCP") != 0) continue;
+        if (!skip_string(&p, &n) || n < 1) return 0;
+        return unpack_all(p + 1, n - 1, limit, out, capacity);
+    }
+    return 0;
 }

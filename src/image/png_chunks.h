@@ -27,4 +27,11 @@ bool brim_png_next_chunk(const uint8_t *data, size_t bytes, size_t *at, brim_png
  */
 uint8_t brim_png_orientation(const uint8_t *data, size_t bytes, size_t at);
 
+/*
+ * Unpacks the colour profile of the first iCCP chunk: writes at most capacity bytes to out, which
+ * may be NULL, and returns how many there are; 0 where there is none, or more than limit.
+ */
+size_t brim_png_read_profile(const uint8_t *data, size_t bytes, size_t limit, uint8_t *out,
+                             size_t capacity);
+
 #endif /* BRIM_IMAGE_PNG_CHUNKS_H */

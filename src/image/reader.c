@@ -7,6 +7,7 @@
 
 #include "base/fail.h"
 #include "image/decoder.h"
+#include "image/icc.h"
 #include "image/sniff.h"
 
 static const brim_format *const FORMATS[] = {
@@ -21,6 +22,7 @@ struct brim_reader {
     const brim_format *format;
     brim_image_info info;
     brim_decoder *decoder; /* NULL until the first row is asked for */
+    brim_icc *icc;         /* NULL: colours are left as they are */
     brim_status ended;     /* BRIM_OK while rows may come, then why none do */
 };
 
@@ -79,6 +81,10 @@ brim_status brim_reader_open(const brim_alloc *mem, const void *data, size_t byt
     self->format = format;
     self->info = info;
     self->info.scratch_bytes += sizeof(*self);
+    if (file.options->apply_icc) {
+        self->info.scratch_bytes += BRIM_ICC_BYTES + BRIM_ICC_MAX_PROFILE_BYTES;
+        self->info.foreign_bytes += BRIM_ICC_BYTES + BRIM_ICC_MAX_PROFILE_BYTES;
+    }
     *out = self;
     return BRIM_OK;
 }
@@ -95,19 +101,35 @@ void brim_reader_shrink(brim_reader *self, uint32_t factor)
     self->format->shrink(&self->file, factor, &self->info);
 }
 
+/* Starts decoding, and the colour transform where one is wanted and possible. */
+static brim_status start(brim_reader *self, brim_error *err)
+{
+    const brim_format *format = self->format;
+    void *profile = NULL;
+    size_t bytes = 0;
+
+    brim_status status = format->open(self->mem, &self->file, &self->info, &self->decoder, err);
+    if (status != BRIM_OK || !self->file.options->apply_icc || !format->read_profile) return status;
+    format->read_profile(self->decoder, &self->file, brim_heap(), &profile, &bytes);
+    self->icc = brim_icc_open(profile, bytes);
+    brim_alloc_release(brim_heap(), profile, bytes);
+    return BRIM_OK;
+}
+
 brim_status brim_reader_next_row(brim_reader *self, uint8_t *rgb, brim_error *err)
 {
     if (self->ended == BRIM_END) return BRIM_END;
     if (self->ended != BRIM_OK) return brim_fail(err, self->ended, "reading on after a failure");
-    if (!self->decoder)
-        self->ended = self->format->open(self->mem, &self->file, &self->info, &self->decoder, err);
+    if (!self->decoder) self->ended = start(self, err);
     if (self->ended == BRIM_OK) self->ended = self->format->next_row(self->decoder, rgb, err);
+    if (self->ended == BRIM_OK && self->icc) brim_icc_apply(self->icc, rgb, self->info.row_width);
     return self->ended;
 }
 
 void brim_reader_close(brim_reader *self)
 {
     if (!self) return;
+    brim_icc_close(self->icc);
     self->format->close(self->decoder);
     brim_alloc_release(self->mem, self, sizeof(*self));
 }

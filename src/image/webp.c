@@ -15,6 +15,7 @@
 
 #include "base/fail.h"
 #include "base/size.h"
+#include "image/icc.h"
 #include "image/webp_container.h"
 #include "image/xmp.h"
 
@@ -214,6 +215,23 @@ static brim_status webp_next_row(brim_decoder *decoder, uint8_t *rgb, brim_error
     return BRIM_OK;
 }
 
+static void webp_read_profile(brim_decoder *decoder, const brim_encoded *file,
+                              const brim_alloc *mem, void **out, size_t *bytes)
+{
+    brim_webp_container container;
+    brim_status status;
+
+    (void)decoder;
+    *out = NULL;
+    *bytes = 0;
+    if (brim_webp_read_container(file->data, file->bytes, true, &container, NULL) != BRIM_OK)
+        return;
+    *bytes = container.icc.bytes;
+    if (*bytes == 0 || *bytes > BRIM_ICC_MAX_PROFILE_BYTES) return;
+    *out = brim_alloc_zeroed(mem, *bytes, &status);
+    if (*out) memcpy(*out, container.icc.data, *bytes);
+}
+
 const brim_format brim_format_webp = {
     .name = "WebP",
     .matches = brim_webp_matches,
@@ -221,5 +239,6 @@ const brim_format brim_format_webp = {
     .shrink = webp_shrink,
     .open = webp_open,
     .next_row = webp_next_row,
+    .read_profile = webp_read_profile,
     .close = webp_close,
 };

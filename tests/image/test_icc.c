@@ -1,0 +1,131 @@
+/* Tests of src/image/icc.c, and of how the formats hand profiles to it. Case B10. */
+#include "image/icc.h"
+
+#include <lcms2.h>
+#include <stdlib.h>
+
+#include "image/pictures.h"
+
+static const uint8_t RED[3] = {250, 10, 20}, GREEN[3] = {10, 250, 20};
+
+static void assert_near(const uint8_t *rgb, const uint8_t wanted[3])
+{
+    for (int c = 0; c < 3; c++) {
+        if (abs(rgb[c] - wanted[c]) > 1)
+            fail_msg("%u %u %u, not %u %u %u", rgb[0], rgb[1], rgb[2], wanted[0], wanted[1],
+                     wanted[2]);
+    }
+}
+
+/* The last pixel of a file of 8 x 8 pixels. */
+static void read_last(const char *name, const uint8_t *data, size_t bytes, bool apply_icc,
+                      uint8_t rgb[3])
+{
+    brim_reader_options options = {.apply_icc = apply_icc};
+    uint8_t pixels[8 * 8 * 3];
+    counting_alloc mem;
+    brim_error err = {0};
+
+    counting_alloc_init(&mem);
+    if (decode_as(&mem.base, data, bytes, &options, pixels, &err) != BRIM_END)
+        fail_msg("%s: %s", name, err.message);
+    assert_int_equal(mem.live_bytes, 0);
+    memcpy(rgb, pixels + 63 * 3, 3);
+}
+
+static void applies_profiles_where_it_is_asked_to(void **state)
+{
+    static const char *const NAMES[] = {"profiles/swapped.png", "profiles/swapped.jpg",
+                                        "profiles/swapped.webp"};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        uint8_t rgb[3];
+        size_t bytes;
+        uint8_t *data = fixture_read(NAMES[i], &bytes);
+        read_last(NAMES[i], data, bytes, false, rgb);
+        assert_near(rgb, RED);
+        read_last(NAMES[i], data, bytes, true, rgb);
+        assert_near(rgb, GREEN);
+        free(data);
+    }
+}
+
+/* Each byte of the file in turn is another one: what was readable stays so, whatever its colours.
+ */
+static void a_broken_profile_breaks_no_picture(void **state)
+{
+    size_t bytes;
+    uint8_t *data = fixture_read("profiles/swapped.webp", &bytes);
+
+    (void)state;
+    for (size_t i = 12; i < bytes; i++) {
+        for (int bit = 0; bit < 8; bit += 7) {
+            brim_reader_options plain = {.max_px = 4096}, icc = {.max_px = 4096, .apply_icc = true};
+            data[i] ^= (uint8_t)(1u << bit);
+            assert_int_equal(decode_as(brim_heap(), data, bytes, &icc, NULL, NULL),
+                             decode_as(brim_heap(), data, bytes, &plain, NULL, NULL));
+            data[i] ^= (uint8_t)(1u << bit);
+        }
+    }
+    free(data);
+}
+
+static brim_icc *open_profile(cmsHPROFILE profile)
+{
+    cmsUInt32Number bytes = 0;
+
+    assert_true(cmsSaveProfileToMem(profile, NULL, &bytes));
+    void *data = malloc(bytes);
+    assert_true(cmsSaveProfileToMem(profile, data, &bytes));
+    cmsCloseProfile(profile);
+    brim_icc *icc = brim_icc_open(data, bytes);
+    free(data);
+    return icc;
+}
+
+static void grey_profiles_make_greys(void **state)
+{
+    cmsToneCurve *curve = cmsBuildGamma(NULL, 1.0);
+    brim_icc *icc = open_profile(cmsCreateGrayProfile(cmsD50_xyY(), curve));
+    enum { N = 700 };
+    uint8_t rgb[3 * N];
+
+    (void)state;
+    cmsFreeToneCurve(curve);
+    assert_non_null(icc);
+    for (size_t i = 0; i < sizeof(rgb); i++)
+        rgb[i] = (uint8_t)(i / 3);
+    brim_icc_apply(icc, rgb, N);
+    for (size_t i = 0; i < N; i++) {
+        uint8_t middle = 188; /* of sRGB's curve, for half of the light */
+        assert_true(abs(rgb[3 * i] - rgb[3 * i + 1]) <= 1 && abs(rgb[3 * i] - rgb[3 * i + 2]) <= 1);
+        if (i % 256 == 128) assert_true(abs(rgb[3 * i] - middle) <= 2);
+    }
+    brim_icc_close(icc);
+}
+
+static void other_colours_and_nonsense_are_passed_over(void **state)
+{
+    static const uint8_t NOTHING[200] = {0};
+
+    (void)state;
+    assert_null(open_profile(cmsCreateLab4Profile(NULL)));
+    assert_null(brim_icc_open(NULL, 0));
+    assert_null(brim_icc_open(NULL, 588));
+    assert_null(brim_icc_open(NOTHING, sizeof(NOTHING)));
+    assert_null(brim_icc_open(NOTHING, BRIM_ICC_MAX_PROFILE_BYTES + 1));
+    brim_icc_close(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(applies_profiles_where_it_is_asked_to),
+        cmocka_unit_test(a_broken_profile_breaks_no_picture),
+        cmocka_unit_test(grey_profiles_make_greys),
+        cmocka_unit_test(other_colours_and_nonsense_are_passed_over),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -13,6 +13,8 @@
  * are collected in batches of four before they are added up, which reads and writes the sums a
  * quarter as often. Sums exist for the lines that are open at the moment, in a ring.
  *
+ * Where neither direction is blended, a line is picked out of one row and none of this is needed.
+ *
  * All of it lives in one allocation whose size follows from the spec.
  */
 #include "image/resample.h"
@@ -40,6 +42,7 @@ struct brim_resampler {
 
     brim_axis along, across;
     bool along_first;
+    bool picks; /* both axes do: no batch, no sums */
 
     /* Sizes of what lies in the allocation behind this struct. */
     uint32_t n_slots;    /* lines open at once, at most */
@@ -103,6 +106,7 @@ static brim_status plan_axes(brim_resampler *self, const brim_resample_spec *spe
         spec->order == BRIM_ORDER_PILLOW13 &&
         goes_vertically_first(horizontal.n_in, vertical.n_in, horizontal.n_out, vertical.n_out);
     self->along_first = vertical_first == transposed;
+    self->picks = brim_axis_picks(&self->along) && brim_axis_picks(&self->across);
     brim_status status = brim_axis_init(&self->along, err);
     return status == BRIM_OK ? brim_axis_init(&self->across, err) : status;
 }
@@ -179,7 +183,15 @@ static void plan_sizes(brim_resampler *self, uint32_t width)
     self->plane_stride = round_up(n_needed + BRIM_TAP_BLOCK, BRIM_TAP_BLOCK);
 }
 
-static void lay_out(brim_resampler *self, layout *at, uint32_t width)
+static void lay_out_picking(brim_resampler *self, layout *at, uint32_t width)
+{
+    take(at, 1, sizeof(*self));
+    self->along_start = take(at, self->along.n_wanted, sizeof(uint32_t));
+    self->row = take(at, 3, width);
+    self->line = take(at, 3, self->along.n_wanted);
+}
+
+static void lay_out_blending(brim_resampler *self, layout *at, uint32_t width)
 {
     size_t n_slots = self->n_slots, n_along = self->along.n_wanted;
     bool resamples_along = !brim_axis_is_identity(&self->along);
@@ -206,6 +218,14 @@ static void lay_out(brim_resampler *self, layout *at, uint32_t width)
     }
 }
 
+static void lay_out(brim_resampler *self, layout *at, uint32_t width)
+{
+    if (self->picks)
+        lay_out_picking(self, at, width);
+    else
+        lay_out_blending(self, at, width);
+}
+
 static brim_status plan(brim_resampler *self, const brim_resample_spec *spec, brim_error *err)
 {
     layout at = {0};
@@ -215,7 +235,7 @@ static brim_status plan(brim_resampler *self, const brim_resample_spec *spec, br
     *self = (brim_resampler){0};
     brim_status status = plan_axes(self, spec, err);
     if (status != BRIM_OK) return status;
-    plan_sizes(self, spec->width);
+    if (!self->picks) plan_sizes(self, spec->width);
     lay_out(self, &at, spec->width);
     if (at.overflow)
         return brim_fail(err, BRIM_E_ARG, "resampling %u x %u pixels to %u x %u takes too much",
@@ -235,6 +255,14 @@ brim_status brim_resampler_bytes(const brim_resample_spec *spec, size_t *out_byt
 }
 
 /* --- making it ------------------------------------------------------------------------------- */
+
+static void fill_along_picks(brim_resampler *self)
+{
+    uint32_t n_taps;
+
+    for (uint32_t i = 0; i < self->along.n_wanted; i++)
+        brim_axis_bounds(&self->along, i, &self->along_start[i], &n_taps);
+}
 
 static void fill_along_taps(brim_resampler *self)
 {
@@ -274,7 +302,10 @@ brim_status brim_resampler_create(const brim_alloc *mem, const brim_resample_spe
     self->sink_ctx = sink_ctx;
     self->batch_row = self->across.in_first;
     lay_out(self, &(layout){.base = (unsigned char *)self}, spec->width);
-    if (!brim_axis_is_identity(&self->along)) fill_along_taps(self);
+    if (self->picks)
+        fill_along_picks(self);
+    else if (!brim_axis_is_identity(&self->along))
+        fill_along_taps(self);
     *out = self;
     return BRIM_OK;
 }
@@ -374,9 +405,27 @@ static void flush(brim_resampler *self)
     self->n_batched = 0;
 }
 
+/* Hands out every line that stored row `row` is. */
+static void pick(brim_resampler *self, uint32_t row)
+{
+    uint32_t start, n_taps;
+
+    for (bool fresh = true; self->n_closed < self->across.n_wanted; fresh = false) {
+        uint32_t idx = line_index(self, self->n_closed);
+
+        brim_axis_bounds(&self->across, idx, &start, &n_taps);
+        if (start != row) return;
+        for (size_t i = 0; fresh && i < self->along.n_wanted; i++)
+            memcpy(self->line + 3 * i, self->row + 3 * (size_t)self->along_start[i], 3);
+        self->sink(self->sink_ctx, idx, self->line);
+        self->n_closed++;
+    }
+}
+
 uint8_t *brim_resampler_row(brim_resampler *self)
 {
-    return self->along_first ? self->row : self->batch + self->n_batched * self->row_stride;
+    return self->picks || self->along_first ? self->row
+                                            : self->batch + self->n_batched * self->row_stride;
 }
 
 void brim_resampler_push(brim_resampler *self)
@@ -384,6 +433,10 @@ void brim_resampler_push(brim_resampler *self)
     uint32_t row = self->next_row++;
 
     if (row < self->across.in_first || row >= self->across.in_end) return;
+    if (self->picks) {
+        pick(self, row);
+        return;
+    }
     if (self->along_first)
         reduce_along(self, self->row + 3 * (size_t)self->along.in_first,
                      self->batch + self->n_batched * self->row_stride);

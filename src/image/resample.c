@@ -70,13 +70,15 @@ struct brim_resampler {
 
 /* --- the plan -------------------------------------------------------------------------------- */
 
-/* Pillow 13's rule, in upright sizes. */
-static bool goes_vertically_first(uint64_t width, uint64_t height, uint64_t new_width,
-                                  uint64_t new_height)
+static bool goes_vertically_first(const brim_axis *horizontal, const brim_axis *vertical,
+                                  brim_resample_order order)
 {
-    uint64_t narrowed = width > new_width ? width - new_width : 0;
+    uint64_t width = horizontal->n_in, new_width = horizontal->n_out;
+    uint64_t height = vertical->n_in, new_height = vertical->n_out;
 
-    return height > new_height && height - new_height > 2 * narrowed;
+    if (height <= new_height) return false;
+    if (order == BRIM_ORDER_CLASSIC) return height > 100 * width;
+    return height - new_height > 2 * (width > new_width ? width - new_width : 0);
 }
 
 static brim_status plan_axes(brim_resampler *self, const brim_resample_spec *spec, brim_error *err)
@@ -102,9 +104,7 @@ static brim_status plan_axes(brim_resampler *self, const brim_resample_spec *spe
 
     self->along = transposed ? vertical : horizontal;
     self->across = transposed ? horizontal : vertical;
-    bool vertical_first =
-        spec->order == BRIM_ORDER_PILLOW13 &&
-        goes_vertically_first(horizontal.n_in, vertical.n_in, horizontal.n_out, vertical.n_out);
+    bool vertical_first = goes_vertically_first(&horizontal, &vertical, spec->order);
     self->along_first = vertical_first == transposed;
     self->picks = brim_axis_picks(&self->along) && brim_axis_picks(&self->across);
     brim_status status = brim_axis_init(&self->along, err);

@@ -20,11 +20,14 @@
 #include "image/resample.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/fail.h"
 #include "base/size.h"
 #include "image/kernels.h"
+
+#define PLANE_PX 1024 /* pixels that are split at once, roughly: 6 KiB */
 
 /* An output line whose sums are being made. */
 typedef struct open_line {
@@ -49,6 +52,7 @@ struct brim_resampler {
     size_t line_bytes;   /* of a line that is added up: 3 x pixels */
     size_t row_stride;   /* bytes between the rows of a batch */
     size_t along_stride; /* taps of one output along, padded */
+    size_t n_at_once;    /* outputs along whose inputs fit the planes */
     size_t plane_stride; /* 16-bit numbers in a plane, padding included */
 
     open_line *slots;       /* [n_slots]; line p of the stream is in slot p % n_slots */
@@ -171,6 +175,38 @@ static size_t round_up(size_t n, size_t multiple)
     return (n + multiple - 1) / multiple * multiple;
 }
 
+/*
+ * Rows that decoders write begin a little off a vector's boundary. libjpeg-turbo writes those on
+ * one past the caches, straight to memory, and here they are read again at once: that cost as much
+ * as a fifth of the decoding.
+ */
+#define OFF_BOUNDARY 8
+
+static size_t row_bytes(uint32_t width)
+{
+    return round_up(3 * (size_t)width, 64); /* each row is as far off as the first one */
+}
+
+static uint8_t *take_rows(layout *at, size_t n, size_t stride)
+{
+    uint8_t *rows = take(at, n, stride + OFF_BOUNDARY);
+
+    return rows ? rows + OFF_BOUNDARY : NULL;
+}
+
+/* The planes are so small that they stay in the fastest cache, whatever the width. */
+static void plan_planes(brim_resampler *self)
+{
+    double scale = self->along.scale;
+    size_t n_wanted = self->along.n_wanted, fits = 0;
+
+    self->along_stride = round_up(self->along.max_taps, BRIM_TAP_BLOCK);
+    if (self->along_stride < PLANE_PX) fits = (size_t)((PLANE_PX - self->along_stride) / scale);
+    self->n_at_once = fits < 1 ? 1 : fits < n_wanted ? fits : n_wanted;
+    size_t n_between = (size_t)ceil((self->n_at_once - 1) * scale) + 1; /* first starts, rounded */
+    self->plane_stride = round_up(n_between + self->along_stride, BRIM_TAP_BLOCK);
+}
+
 /* Sizes first: 3 bytes times 32 bits cannot overflow 64, and `take` watches the products. */
 static void plan_sizes(brim_resampler *self, uint32_t width)
 {
@@ -178,16 +214,15 @@ static void plan_sizes(brim_resampler *self, uint32_t width)
 
     self->n_slots = most_open_lines(self);
     self->line_bytes = 3 * (self->along_first ? (size_t)self->along.n_wanted : n_needed);
-    self->row_stride = self->along_first ? self->line_bytes : 3 * (size_t)width;
-    self->along_stride = round_up(self->along.max_taps, BRIM_TAP_BLOCK);
-    self->plane_stride = round_up(n_needed + BRIM_TAP_BLOCK, BRIM_TAP_BLOCK);
+    self->row_stride = self->along_first ? self->line_bytes : row_bytes(width);
+    plan_planes(self);
 }
 
 static void lay_out_picking(brim_resampler *self, layout *at, uint32_t width)
 {
     take(at, 1, sizeof(*self));
     self->along_start = take(at, self->along.n_wanted, sizeof(uint32_t));
-    self->row = take(at, 3, width);
+    self->row = take_rows(at, 1, row_bytes(width));
     self->line = take(at, 3, self->along.n_wanted);
 }
 
@@ -207,8 +242,8 @@ static void lay_out_blending(brim_resampler *self, layout *at, uint32_t width)
         self->scratch_taps = take(at, self->along.max_taps, sizeof(int32_t));
         self->planes = take(at, 3 * self->plane_stride, sizeof(int16_t));
     }
-    if (self->along_first) self->row = take(at, 3, width);
-    self->batch = take(at, BRIM_BATCH_ROWS, self->row_stride);
+    if (self->along_first) self->row = take_rows(at, 1, row_bytes(width));
+    self->batch = take_rows(at, BRIM_BATCH_ROWS, self->row_stride);
     self->line = take(at, 1, self->line_bytes);
     if (!self->along_first) self->reduced = take(at, 3, n_along);
 
@@ -324,17 +359,37 @@ static void copy_flipped(uint8_t *out, const uint8_t *in, size_t n)
         memcpy(out + 3 * i, in + 3 * (n - 1 - i), 3);
 }
 
+/* A few outputs at a time, so that pixels split are still at hand when they are needed. */
+static void blend_along(brim_resampler *self, const uint8_t *in, uint8_t *out)
+{
+    size_t n_in = self->along.in_end - self->along.in_first, n_wanted = self->along.n_wanted;
+
+    for (size_t i = 0, n; i < n_wanted; i += n) {
+        n = n_wanted - i < self->n_at_once ? n_wanted - i : self->n_at_once;
+        const uint32_t *start = self->along_start + i;
+        uint32_t first = self->along.flipped ? start[n - 1] : start[0];
+        uint32_t last = self->along.flipped ? start[0] : start[n - 1];
+        size_t end = last + self->along_stride < n_in ? last + self->along_stride : n_in;
+        brim_tap_table table = {.start = start,
+                                .n_taps = self->along_n_taps + i,
+                                .taps = self->along_taps + 2 * i * self->along_stride,
+                                .stride = self->along_stride,
+                                .origin = first};
+
+        assert(last - first + self->along_stride <= self->plane_stride);
+        self->kernels->split(self->planes, self->plane_stride, in + 3 * (size_t)first, end - first);
+        self->kernels->reduce(out + 3 * i, n, self->planes, self->plane_stride, &table);
+    }
+}
+
 /* in: the pixels along.in_first .. along.in_end of a line; out: the wanted outputs, upright. */
 static void reduce_along(brim_resampler *self, const uint8_t *in, uint8_t *out)
 {
     const brim_axis *along = &self->along;
     size_t n_in = along->in_end - along->in_first;
-    brim_tap_table table = {self->along_start, self->along_n_taps, self->along_taps,
-                            self->along_stride};
 
     if (!brim_axis_is_identity(along)) {
-        self->kernels->split(self->planes, self->plane_stride, in, n_in);
-        self->kernels->reduce(out, along->n_wanted, self->planes, self->plane_stride, &table);
+        blend_along(self, in, out);
     } else if (along->flipped) {
         copy_flipped(out, in, n_in);
     } else {

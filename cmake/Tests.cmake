@@ -53,6 +53,11 @@ if(BRIM_TEST_PYTHON)
     # Makes the system calls of chosen files hang or fail, for tests of what cannot be had otherwise.
     add_library(hang_preload MODULE tests/support/hang_preload.c)
     target_link_libraries(hang_preload PRIVATE ${CMAKE_DL_LIBS})
+    # The readers and the resampler alone, to be compared with Pillow's.
+    add_executable(parity_tool tests/image/parity_tool.c)
+    target_include_directories(parity_tool PRIVATE src tests)
+    target_compile_options(parity_tool PRIVATE ${BRIM_WARNINGS})
+    target_link_libraries(parity_tool PRIVATE brimful_inside)
     file(GLOB e2e CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/e2e/test_*.py)
     foreach(path ${e2e})
         get_filename_component(name ${path} NAME_WE)
@@ -62,7 +67,7 @@ if(BRIM_TEST_PYTHON)
             WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
         set_tests_properties(e2e/${name} PROPERTIES ENVIRONMENT
             "BRIMFUL=$<TARGET_FILE:brimful_cli>;BRIMFUL_EXAMPLE=$<TARGET_FILE:example_embed>;\
-BRIMFUL_HANG=$<TARGET_FILE:hang_preload>;BRIMFUL_CACHE=${BRIM_CACHE};\
+BRIMFUL_HANG=$<TARGET_FILE:hang_preload>;BRIMFUL_PARITY=$<TARGET_FILE:parity_tool>;BRIMFUL_CACHE=${BRIM_CACHE};\
 BRIMFUL_SANITIZE=${BRIM_SANITIZE};PYTHONDONTWRITEBYTECODE=1;${BRIM_SANITIZER_OPTIONS}" TIMEOUT 900)
         if(name MATCHES "^slow_")
             set_tests_properties(e2e/${name} PROPERTIES LABELS slow)

@@ -366,6 +366,7 @@ test_stage()
     if [ "$(. /etc/os-release && echo "$ID$VERSION_ID")" = debian12 ]; then tidy=clang-tidy-14; fi
     build_stage $TEST_PACKAGES $tidy
     venv venv-test "$tools/requirements-test.txt"
+    venv venv-pillow12 "$tools/requirements-pillow12.txt"
     model
     detector
     demo_photos

@@ -18,9 +18,11 @@ typedef enum brim_depth {
 
 /* Which direction of the upright picture is resampled first: it shows in the result. */
 typedef enum brim_resample_order {
-    BRIM_ORDER_PILLOW13, /* the vertical one where height - new height > 2 x max(width - new width,
-                            0), as Pillow 13 does */
-    BRIM_ORDER_CLASSIC,  /* always the horizontal one: Pillow up to 12 */
+    /* The vertical one where height - new height > 2 x max(width - new width, 0). */
+    BRIM_ORDER_PILLOW13,
+    /* Pillow up to 12: the horizontal one, but of a picture that shrinks in height and is more than
+       100 times as high as wide the vertical one. */
+    BRIM_ORDER_CLASSIC,
 } brim_resample_order;
 
 typedef enum brim_decode {

@@ -61,11 +61,12 @@ static double lanczos(double x)
 
 typedef struct filter_row {
     const char *name;
-    double (*weight)(double x);
-    double support; /* half the width in outputs */
+    double (*weight)(double x); /* NULL: picks one input */
+    double support;             /* half the width in outputs */
 } filter_row;
 
 static const filter_row FILTERS[] = {
+    [BRIM_FILTER_NEAREST] = {"nearest", NULL, 0.0},
     [BRIM_FILTER_LANCZOS] = {"lanczos", lanczos, 3.0},
     [BRIM_FILTER_BILINEAR] = {"bilinear", bilinear, 1.0},
     [BRIM_FILTER_BICUBIC] = {"bicubic", bicubic, 2.0},
@@ -78,6 +79,52 @@ const char *brim_filter_name(int filter)
     int n = (int)(sizeof(FILTERS) / sizeof(FILTERS[0]));
 
     return filter >= 0 && filter < n ? FILTERS[filter].name : NULL;
+}
+
+/* Which power of two x lies above. */
+static int binade(double x)
+{
+    int exponent;
+
+    frexp(x, &exponent);
+    return exponent;
+}
+
+/*
+ * What is left after adding step to step / 2 n times, rounded each time, as Pillow's nearest does
+ * it: the errors add up, and now and then they decide between two inputs.
+ *
+ * Between two powers of two every sum is a multiple of the same unit, so that from the second one
+ * on each addition rounds alike (a tie goes to even and stays even). There sums advance by the same
+ * exact amount, and any number of them is one multiplication.
+ */
+static double walk(double step, uint32_t n)
+{
+    double x = step * 0.5;
+
+    while (n >= 2) {
+        double second = x + step, third = second + step;
+        int above = binade(third);
+        bool settled = binade(x) == above;
+
+        x = third;
+        n -= 2;
+        if (!settled) continue;
+        double advance = third - second;
+        double room = floor((ldexp(1.0, above) - third) / advance) - 1.0;
+        uint32_t n_leapt = room < 1.0 ? 0 : room < n ? (uint32_t)room : n;
+        x += n_leapt * advance;
+        n -= n_leapt;
+    }
+    return n > 0 ? x + step : x;
+}
+
+/* The input that lies under the middle of output i, in upright order. */
+static uint32_t nearest(const brim_axis *axis, uint32_t i)
+{
+    double x = walk(axis->scale, axis->first + i);
+
+    return x < (double)axis->n_in ? (uint32_t)x : axis->n_in - 1;
 }
 
 /* Inputs first .. end - 1 of output i, in upright order; *centre is where the output's middle lies.
@@ -100,7 +147,7 @@ brim_status brim_axis_init(brim_axis *axis, brim_error *err)
     assert(axis->first <= axis->n_out - axis->n_wanted);
     axis->scale = (double)axis->n_in / axis->n_out;
     axis->support = FILTERS[axis->filter].support * (axis->scale < 1.0 ? 1.0 : axis->scale);
-    double most = brim_axis_is_identity(axis) ? 1.0 : 2 * ceil(axis->support) + 1;
+    double most = brim_axis_picks(axis) ? 1.0 : 2 * ceil(axis->support) + 1;
     if (most > axis->n_in) most = axis->n_in;
     if (most > BRIM_MAX_TAPS)
         return brim_fail(err, BRIM_E_UNSUPPORTED, "cannot resample %u pixels to %u", axis->n_in,
@@ -122,6 +169,9 @@ void brim_axis_bounds(const brim_axis *axis, uint32_t i, uint32_t *start, uint32
 
     if (brim_axis_is_identity(axis)) {
         first = axis->first + i;
+        end = first + 1;
+    } else if (brim_axis_picks(axis)) {
+        first = nearest(axis, i);
         end = first + 1;
     } else {
         reach(axis, i, &centre, &first, &end);
@@ -145,7 +195,7 @@ void brim_axis_taps(const brim_axis *axis, uint32_t i, int32_t *taps)
     double centre, sum = 0.0;
     uint32_t first, end;
 
-    if (brim_axis_is_identity(axis)) {
+    if (brim_axis_picks(axis)) {
         taps[0] = 1 << BRIM_TAP_BITS;
         return;
     }

@@ -2,7 +2,8 @@
  * axis.h - resampling along one direction: which inputs an output is made of, and how much of each.
  *
  * The numbers are Pillow's, to the bit: weights are found in double precision, made to add up to 1
- * and rounded to fixed point with BRIM_TAP_BITS fractional bits.
+ * and rounded to fixed point with BRIM_TAP_BITS fractional bits. The nearest "filter" has one input
+ * an output, of full weight.
  */
 #ifndef BRIM_IMAGE_AXIS_H
 #define BRIM_IMAGE_AXIS_H
@@ -52,6 +53,12 @@ brim_status brim_axis_init(brim_axis *axis, brim_error *err);
 static inline bool brim_axis_is_identity(const brim_axis *axis)
 {
     return axis->n_in == axis->n_out;
+}
+
+/* Every output is one input as it is. */
+static inline bool brim_axis_picks(const brim_axis *axis)
+{
+    return brim_axis_is_identity(axis) || axis->filter == BRIM_FILTER_NEAREST;
 }
 
 /* Wanted output i (0 .. n_wanted - 1) is made of inputs *start .. *start + *n_taps - 1, as they

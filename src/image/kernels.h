@@ -1,8 +1,8 @@
 /*
  * kernels.h - the inner loops of resampling, over lines of 3 bytes a pixel.
  *
- * The same C is compiled once for any processor and once more for AVX2; which one runs is decided
- * when the program does. Results are equal to the bit, since all of it is whole numbers.
+ * There is a plain set for any processor and one for AVX2; which one runs is decided when the
+ * program does. Results are equal to the bit, since all of it is whole numbers.
  */
 #ifndef BRIM_IMAGE_KERNELS_H
 #define BRIM_IMAGE_KERNELS_H
@@ -22,14 +22,15 @@ typedef struct brim_tap_table {
     const uint32_t *n_taps; /* [n_out] multiples of BRIM_TAP_BLOCK */
     const int16_t *taps;    /* [n_out][2][stride]: high, then low */
     size_t stride;
+    uint32_t origin; /* the input pixel that the planes begin with */
 } brim_tap_table;
 
 typedef struct brim_kernels {
     /* rgb (n,3) into planes (3,plane_stride): bytes become 16-bit numbers. */
     void (*split)(int16_t *planes, size_t plane_stride, const uint8_t *rgb, size_t n);
 
-    /* out (n_out,3) from planes, which are readable, and zero, BRIM_TAP_BLOCK past the last pixel.
-     */
+    /* out (n_out,3) from planes, which are readable BRIM_TAP_BLOCK past the last pixel. Each sum
+       of weighted bytes must fit 32 bits. */
     void (*reduce)(uint8_t *out, size_t n_out, const int16_t *planes, size_t plane_stride,
                    const brim_tap_table *table);
 
@@ -48,5 +49,8 @@ const brim_kernels *brim_kernels_best(void);
 
 /* The set that runs anywhere; static. */
 const brim_kernels *brim_kernels_plain(void);
+
+/* NULL where this processor has no AVX2; static. */
+const brim_kernels *brim_kernels_avx2(void);
 
 #endif /* BRIM_IMAGE_KERNELS_H */

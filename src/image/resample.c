@@ -13,16 +13,21 @@
  * are collected in batches of four before they are added up, which reads and writes the sums a
  * quarter as often. Sums exist for the lines that are open at the moment, in a ring.
  *
+ * Where neither direction is blended, a line is picked out of one row and none of this is needed.
+ *
  * All of it lives in one allocation whose size follows from the spec.
  */
 #include "image/resample.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/fail.h"
 #include "base/size.h"
 #include "image/kernels.h"
+
+#define PLANE_PX 1024 /* pixels that are split at once, roughly: 6 KiB */
 
 /* An output line whose sums are being made. */
 typedef struct open_line {
@@ -40,12 +45,14 @@ struct brim_resampler {
 
     brim_axis along, across;
     bool along_first;
+    bool picks; /* both axes do: no batch, no sums */
 
     /* Sizes of what lies in the allocation behind this struct. */
     uint32_t n_slots;    /* lines open at once, at most */
     size_t line_bytes;   /* of a line that is added up: 3 x pixels */
     size_t row_stride;   /* bytes between the rows of a batch */
     size_t along_stride; /* taps of one output along, padded */
+    size_t n_at_once;    /* outputs along whose inputs fit the planes */
     size_t plane_stride; /* 16-bit numbers in a plane, padding included */
 
     open_line *slots;       /* [n_slots]; line p of the stream is in slot p % n_slots */
@@ -67,13 +74,15 @@ struct brim_resampler {
 
 /* --- the plan -------------------------------------------------------------------------------- */
 
-/* Pillow 13's rule, in upright sizes. */
-static bool goes_vertically_first(uint64_t width, uint64_t height, uint64_t new_width,
-                                  uint64_t new_height)
+static bool goes_vertically_first(const brim_axis *horizontal, const brim_axis *vertical,
+                                  brim_resample_order order)
 {
-    uint64_t narrowed = width > new_width ? width - new_width : 0;
+    uint64_t width = horizontal->n_in, new_width = horizontal->n_out;
+    uint64_t height = vertical->n_in, new_height = vertical->n_out;
 
-    return height > new_height && height - new_height > 2 * narrowed;
+    if (height <= new_height) return false;
+    if (order == BRIM_ORDER_CLASSIC) return height > 100 * width;
+    return height - new_height > 2 * (width > new_width ? width - new_width : 0);
 }
 
 static brim_status plan_axes(brim_resampler *self, const brim_resample_spec *spec, brim_error *err)
@@ -99,10 +108,9 @@ static brim_status plan_axes(brim_resampler *self, const brim_resample_spec *spe
 
     self->along = transposed ? vertical : horizontal;
     self->across = transposed ? horizontal : vertical;
-    bool vertical_first =
-        spec->order == BRIM_ORDER_PILLOW13 &&
-        goes_vertically_first(horizontal.n_in, vertical.n_in, horizontal.n_out, vertical.n_out);
+    bool vertical_first = goes_vertically_first(&horizontal, &vertical, spec->order);
     self->along_first = vertical_first == transposed;
+    self->picks = brim_axis_picks(&self->along) && brim_axis_picks(&self->across);
     brim_status status = brim_axis_init(&self->along, err);
     return status == BRIM_OK ? brim_axis_init(&self->across, err) : status;
 }
@@ -167,6 +175,38 @@ static size_t round_up(size_t n, size_t multiple)
     return (n + multiple - 1) / multiple * multiple;
 }
 
+/*
+ * Rows that decoders write begin a little off a vector's boundary. libjpeg-turbo writes those on
+ * one past the caches, straight to memory, and here they are read again at once: that cost as much
+ * as a fifth of the decoding.
+ */
+#define OFF_BOUNDARY 8
+
+static size_t row_bytes(uint32_t width)
+{
+    return round_up(3 * (size_t)width, 64); /* each row is as far off as the first one */
+}
+
+static uint8_t *take_rows(layout *at, size_t n, size_t stride)
+{
+    uint8_t *rows = take(at, n, stride + OFF_BOUNDARY);
+
+    return rows ? rows + OFF_BOUNDARY : NULL;
+}
+
+/* The planes are so small that they stay in the fastest cache, whatever the width. */
+static void plan_planes(brim_resampler *self)
+{
+    double scale = self->along.scale;
+    size_t n_wanted = self->along.n_wanted, fits = 0;
+
+    self->along_stride = round_up(self->along.max_taps, BRIM_TAP_BLOCK);
+    if (self->along_stride < PLANE_PX) fits = (size_t)((PLANE_PX - self->along_stride) / scale);
+    self->n_at_once = fits < 1 ? 1 : fits < n_wanted ? fits : n_wanted;
+    size_t n_between = (size_t)ceil((self->n_at_once - 1) * scale) + 1; /* first starts, rounded */
+    self->plane_stride = round_up(n_between + self->along_stride, BRIM_TAP_BLOCK);
+}
+
 /* Sizes first: 3 bytes times 32 bits cannot overflow 64, and `take` watches the products. */
 static void plan_sizes(brim_resampler *self, uint32_t width)
 {
@@ -174,12 +214,19 @@ static void plan_sizes(brim_resampler *self, uint32_t width)
 
     self->n_slots = most_open_lines(self);
     self->line_bytes = 3 * (self->along_first ? (size_t)self->along.n_wanted : n_needed);
-    self->row_stride = self->along_first ? self->line_bytes : 3 * (size_t)width;
-    self->along_stride = round_up(self->along.max_taps, BRIM_TAP_BLOCK);
-    self->plane_stride = round_up(n_needed + BRIM_TAP_BLOCK, BRIM_TAP_BLOCK);
+    self->row_stride = self->along_first ? self->line_bytes : row_bytes(width);
+    plan_planes(self);
 }
 
-static void lay_out(brim_resampler *self, layout *at, uint32_t width)
+static void lay_out_picking(brim_resampler *self, layout *at, uint32_t width)
+{
+    take(at, 1, sizeof(*self));
+    self->along_start = take(at, self->along.n_wanted, sizeof(uint32_t));
+    self->row = take_rows(at, 1, row_bytes(width));
+    self->line = take(at, 3, self->along.n_wanted);
+}
+
+static void lay_out_blending(brim_resampler *self, layout *at, uint32_t width)
 {
     size_t n_slots = self->n_slots, n_along = self->along.n_wanted;
     bool resamples_along = !brim_axis_is_identity(&self->along);
@@ -195,8 +242,8 @@ static void lay_out(brim_resampler *self, layout *at, uint32_t width)
         self->scratch_taps = take(at, self->along.max_taps, sizeof(int32_t));
         self->planes = take(at, 3 * self->plane_stride, sizeof(int16_t));
     }
-    if (self->along_first) self->row = take(at, 3, width);
-    self->batch = take(at, BRIM_BATCH_ROWS, self->row_stride);
+    if (self->along_first) self->row = take_rows(at, 1, row_bytes(width));
+    self->batch = take_rows(at, BRIM_BATCH_ROWS, self->row_stride);
     self->line = take(at, 1, self->line_bytes);
     if (!self->along_first) self->reduced = take(at, 3, n_along);
 
@@ -204,6 +251,14 @@ static void lay_out(brim_resampler *self, layout *at, uint32_t width)
         self->slots[i].taps = (int32_t *)(taps + i * self->across.max_taps * sizeof(int32_t));
         self->slots[i].sums = (int32_t *)(sums + i * self->line_bytes * sizeof(int32_t));
     }
+}
+
+static void lay_out(brim_resampler *self, layout *at, uint32_t width)
+{
+    if (self->picks)
+        lay_out_picking(self, at, width);
+    else
+        lay_out_blending(self, at, width);
 }
 
 static brim_status plan(brim_resampler *self, const brim_resample_spec *spec, brim_error *err)
@@ -215,7 +270,7 @@ static brim_status plan(brim_resampler *self, const brim_resample_spec *spec, br
     *self = (brim_resampler){0};
     brim_status status = plan_axes(self, spec, err);
     if (status != BRIM_OK) return status;
-    plan_sizes(self, spec->width);
+    if (!self->picks) plan_sizes(self, spec->width);
     lay_out(self, &at, spec->width);
     if (at.overflow)
         return brim_fail(err, BRIM_E_ARG, "resampling %u x %u pixels to %u x %u takes too much",
@@ -235,6 +290,14 @@ brim_status brim_resampler_bytes(const brim_resample_spec *spec, size_t *out_byt
 }
 
 /* --- making it ------------------------------------------------------------------------------- */
+
+static void fill_along_picks(brim_resampler *self)
+{
+    uint32_t n_taps;
+
+    for (uint32_t i = 0; i < self->along.n_wanted; i++)
+        brim_axis_bounds(&self->along, i, &self->along_start[i], &n_taps);
+}
 
 static void fill_along_taps(brim_resampler *self)
 {
@@ -274,7 +337,10 @@ brim_status brim_resampler_create(const brim_alloc *mem, const brim_resample_spe
     self->sink_ctx = sink_ctx;
     self->batch_row = self->across.in_first;
     lay_out(self, &(layout){.base = (unsigned char *)self}, spec->width);
-    if (!brim_axis_is_identity(&self->along)) fill_along_taps(self);
+    if (self->picks)
+        fill_along_picks(self);
+    else if (!brim_axis_is_identity(&self->along))
+        fill_along_taps(self);
     *out = self;
     return BRIM_OK;
 }
@@ -293,17 +359,37 @@ static void copy_flipped(uint8_t *out, const uint8_t *in, size_t n)
         memcpy(out + 3 * i, in + 3 * (n - 1 - i), 3);
 }
 
+/* A few outputs at a time, so that pixels split are still at hand when they are needed. */
+static void blend_along(brim_resampler *self, const uint8_t *in, uint8_t *out)
+{
+    size_t n_in = self->along.in_end - self->along.in_first, n_wanted = self->along.n_wanted;
+
+    for (size_t i = 0, n; i < n_wanted; i += n) {
+        n = n_wanted - i < self->n_at_once ? n_wanted - i : self->n_at_once;
+        const uint32_t *start = self->along_start + i;
+        uint32_t first = self->along.flipped ? start[n - 1] : start[0];
+        uint32_t last = self->along.flipped ? start[0] : start[n - 1];
+        size_t end = last + self->along_stride < n_in ? last + self->along_stride : n_in;
+        brim_tap_table table = {.start = start,
+                                .n_taps = self->along_n_taps + i,
+                                .taps = self->along_taps + 2 * i * self->along_stride,
+                                .stride = self->along_stride,
+                                .origin = first};
+
+        assert(last - first + self->along_stride <= self->plane_stride);
+        self->kernels->split(self->planes, self->plane_stride, in + 3 * (size_t)first, end - first);
+        self->kernels->reduce(out + 3 * i, n, self->planes, self->plane_stride, &table);
+    }
+}
+
 /* in: the pixels along.in_first .. along.in_end of a line; out: the wanted outputs, upright. */
 static void reduce_along(brim_resampler *self, const uint8_t *in, uint8_t *out)
 {
     const brim_axis *along = &self->along;
     size_t n_in = along->in_end - along->in_first;
-    brim_tap_table table = {self->along_start, self->along_n_taps, self->along_taps,
-                            self->along_stride};
 
     if (!brim_axis_is_identity(along)) {
-        self->kernels->split(self->planes, self->plane_stride, in, n_in);
-        self->kernels->reduce(out, along->n_wanted, self->planes, self->plane_stride, &table);
+        blend_along(self, in, out);
     } else if (along->flipped) {
         copy_flipped(out, in, n_in);
     } else {
@@ -374,9 +460,27 @@ static void flush(brim_resampler *self)
     self->n_batched = 0;
 }
 
+/* Hands out every line that stored row `row` is. */
+static void pick(brim_resampler *self, uint32_t row)
+{
+    uint32_t start, n_taps;
+
+    for (bool fresh = true; self->n_closed < self->across.n_wanted; fresh = false) {
+        uint32_t idx = line_index(self, self->n_closed);
+
+        brim_axis_bounds(&self->across, idx, &start, &n_taps);
+        if (start != row) return;
+        for (size_t i = 0; fresh && i < self->along.n_wanted; i++)
+            memcpy(self->line + 3 * i, self->row + 3 * (size_t)self->along_start[i], 3);
+        self->sink(self->sink_ctx, idx, self->line);
+        self->n_closed++;
+    }
+}
+
 uint8_t *brim_resampler_row(brim_resampler *self)
 {
-    return self->along_first ? self->row : self->batch + self->n_batched * self->row_stride;
+    return self->picks || self->along_first ? self->row
+                                            : self->batch + self->n_batched * self->row_stride;
 }
 
 void brim_resampler_push(brim_resampler *self)
@@ -384,6 +488,10 @@ void brim_resampler_push(brim_resampler *self)
     uint32_t row = self->next_row++;
 
     if (row < self->across.in_first || row >= self->across.in_end) return;
+    if (self->picks) {
+        pick(self, row);
+        return;
+    }
     if (self->along_first)
         reduce_along(self, self->row + 3 * (size_t)self->along.in_first,
                      self->batch + self->n_batched * self->row_stride);

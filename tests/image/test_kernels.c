@@ -34,7 +34,7 @@ static void reduces_alike(void **state)
     static int16_t taps[N_OUT * 2 * N_TAPS];
     uint8_t rgb[3 * WIDTH], a[3 * N_OUT], b[3 * N_OUT];
     uint32_t start[N_OUT], n_taps[N_OUT];
-    brim_tap_table table = {start, n_taps, taps, N_TAPS};
+    brim_tap_table table = {.start = start, .n_taps = n_taps, .taps = taps, .stride = N_TAPS};
 
     (void)state;
     for (int round = 0; round < 200; round++) {

@@ -84,6 +84,108 @@ static void equals_pillow_to_the_bit(void **state)
     free(text);
 }
 
+/* One direction after the other, which leaves no choice of order. */
+static void resize_in_steps(const brim_resample_spec *spec, bool vertical_first, const uint8_t *in,
+                            uint8_t *out)
+{
+    brim_resample_spec first = *spec, second = *spec;
+    uint8_t *between = malloc(3 * (size_t)spec->width * spec->height);
+
+    if (vertical_first)
+        first.new_width = first.crop_width = spec->width;
+    else
+        first.new_height = first.crop_height = spec->height;
+    second.width = first.new_width;
+    second.height = first.new_height;
+    resize(&first, in, between);
+    resize(&second, between, out);
+    free(between);
+}
+
+/* Shrinks from width x height to new_width x new_height and tells by the pixels which was first. */
+static bool goes_vertically_first(uint32_t width, uint32_t height, uint32_t new_width,
+                                  uint32_t new_height, brim_resample_order order)
+{
+    size_t n_in = 3 * (size_t)width * height, n_out = 3 * (size_t)new_width * new_height;
+    uint8_t *in = malloc(n_in), *out = malloc(3 * n_out);
+    brim_resample_spec spec = {.width = width,
+                               .height = height,
+                               .orientation = 1,
+                               .new_width = new_width,
+                               .new_height = new_height,
+                               .crop_width = new_width,
+                               .crop_height = new_height,
+                               .filter = BRIM_FILTER_BICUBIC,
+                               .order = order};
+
+    for (size_t i = 0; i < n_in; i++)
+        in[i] = (uint8_t)(i * i % 251 * 7);
+    resize(&spec, in, out);
+    resize_in_steps(&spec, true, in, out + n_out);
+    resize_in_steps(&spec, false, in, out + 2 * n_out);
+    assert_memory_not_equal(out + n_out, out + 2 * n_out, n_out);
+    bool vertically = memcmp(out, out + n_out, n_out) == 0;
+    if (!vertically) assert_memory_equal(out, out + 2 * n_out, n_out);
+    free(out);
+    free(in);
+    return vertically;
+}
+
+static void keeps_to_the_order_asked_for(void **state)
+{
+    (void)state;
+    assert_true(goes_vertically_first(40, 101, 20, 60, BRIM_ORDER_PILLOW13));
+    assert_false(goes_vertically_first(40, 100, 20, 60, BRIM_ORDER_PILLOW13));
+    assert_false(goes_vertically_first(40, 101, 20, 60, BRIM_ORDER_CLASSIC));
+    assert_false(goes_vertically_first(3, 300, 2, 80, BRIM_ORDER_CLASSIC));
+    assert_true(goes_vertically_first(3, 301, 2, 80, BRIM_ORDER_CLASSIC));
+}
+
+/* A picture that is not blended is held by its row. */
+static void picks_with_two_lines_of_memory(void **state)
+{
+    brim_resample_spec spec = {.width = 600,
+                               .height = 400,
+                               .orientation = 1,
+                               .new_width = 90,
+                               .new_height = 70000,
+                               .crop_width = 90,
+                               .crop_height = 70000,
+                               .filter = BRIM_FILTER_NEAREST};
+    size_t bytes;
+
+    (void)state;
+    assert_int_equal(brim_resampler_bytes(&spec, &bytes, NULL), BRIM_OK);
+    assert_true(bytes < 4096);
+}
+
+static void picks_the_middle(void **state)
+{
+    static const uint8_t COLUMN[] = {10, 20, 30, 40, 50, 60, 70};
+    static const uint8_t THREE[] = {20, 40, 60};
+    uint8_t in[3 * 7], out[3 * 14];
+    brim_resample_spec spec = {.width = 1,
+                               .height = 7,
+                               .orientation = 1,
+                               .new_width = 1,
+                               .new_height = 3,
+                               .crop_width = 1,
+                               .crop_height = 3,
+                               .filter = BRIM_FILTER_NEAREST};
+
+    (void)state;
+    for (int i = 0; i < 21; i++)
+        in[i] = COLUMN[i / 3];
+    resize(&spec, in, out);
+    for (int i = 0; i < 9; i++)
+        assert_int_equal(out[i], THREE[i / 3]);
+    spec.orientation = 3;
+    spec.new_height = spec.crop_height = 14;
+    resize(&spec, in, out);
+    for (int i = 0; i < 42; i++)
+        assert_int_equal(out[i], COLUMN[6 - i / 6]);
+}
+
 /* Grey, size x size, to new_size x new_size; tells the first channel. */
 static void resize_grey(const uint8_t *grey, uint32_t size, uint32_t new_size, brim_filter filter,
                         uint8_t *out)
@@ -227,6 +329,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equals_pillow_to_the_bit),
+        cmocka_unit_test(keeps_to_the_order_asked_for),
+        cmocka_unit_test(picks_with_two_lines_of_memory),
+        cmocka_unit_test(picks_the_middle),
         cmocka_unit_test(blends_as_pillow_not_as_opencv),
         cmocka_unit_test(computes_the_window_only),
         cmocka_unit_test(holds_a_few_rows),

@@ -1,0 +1,182 @@
+/*
+ * kernels_avx2.c - the loops of kernels.c by hand, where compilers leave half of the speed behind.
+ *
+ * Sums of products wrap around in 32 bits on their way and are right at the end: the weights of an
+ * output add up to about 1, so its sum fits.
+ */
+#include "image/kernels.h"
+
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+#include <string.h>
+
+#include "image/axis.h"
+
+#define AVX2        __attribute__((target("avx2")))
+#define AVX2_INLINE static inline __attribute__((always_inline, target("avx2")))
+
+/* 16 bytes at each place, one in a half. */
+AVX2_INLINE __m256i load_halves(const uint8_t *low, const uint8_t *high)
+{
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)low)),
+                                   _mm_loadu_si128((const __m128i *)high), 1);
+}
+
+/* Both halves shuffled by the same 16 places. */
+AVX2_INLINE __m256i shuffle(__m256i v, __m128i places)
+{
+    return _mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(places));
+}
+
+#define NONE (-1) /* a zero */
+
+/*
+ * 16 pixels are 48 bytes. Half h of `front` holds bytes 24h .. 24h + 15 and half h of `back` bytes
+ * 24h + 8 .. 24h + 23, so that the 8 pixels of a half lie in these two.
+ */
+AVX2_INLINE void split_16(int16_t *r, int16_t *g, int16_t *b, const uint8_t *rgb)
+{
+    const __m128i r_front = _mm_setr_epi8(0, NONE, 3, NONE, 6, NONE, 9, NONE, 12, NONE, 15, NONE,
+                                          NONE, NONE, NONE, NONE);
+    const __m128i r_back = _mm_setr_epi8(NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE,
+                                         NONE, NONE, 10, NONE, 13, NONE);
+    const __m128i g_front = _mm_setr_epi8(1, NONE, 4, NONE, 7, NONE, 10, NONE, 13, NONE, NONE, NONE,
+                                          NONE, NONE, NONE, NONE);
+    const __m128i g_back = _mm_setr_epi8(NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE,
+                                         8, NONE, 11, NONE, 14, NONE);
+    const __m128i b_front = _mm_setr_epi8(2, NONE, 5, NONE, 8, NONE, 11, NONE, 14, NONE, NONE, NONE,
+                                          NONE, NONE, NONE, NONE);
+    const __m128i b_back = _mm_setr_epi8(NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE,
+                                         9, NONE, 12, NONE, 15, NONE);
+    __m256i front = load_halves(rgb, rgb + 24);
+    __m256i back = load_halves(rgb + 8, rgb + 32);
+
+    _mm256_storeu_si256((__m256i *)r,
+                        _mm256_or_si256(shuffle(front, r_front), shuffle(back, r_back)));
+    _mm256_storeu_si256((__m256i *)g,
+                        _mm256_or_si256(shuffle(front, g_front), shuffle(back, g_back)));
+    _mm256_storeu_si256((__m256i *)b,
+                        _mm256_or_si256(shuffle(front, b_front), shuffle(back, b_back)));
+}
+
+/* The last vector may overlap the one before: it writes the same again. */
+AVX2 static void split(int16_t *planes, size_t plane_stride, const uint8_t *rgb, size_t n)
+{
+    int16_t *r = planes, *g = r + plane_stride, *b = g + plane_stride;
+
+    if (n < 16) {
+        brim_kernels_plain()->split(planes, plane_stride, rgb, n);
+        return;
+    }
+    for (size_t i = 0; i + 16 <= n; i += 16)
+        split_16(r + i, g + i, b + i, rgb + 3 * i);
+    split_16(r + n - 16, g + n - 16, b + n - 16, rgb + 3 * (n - 16));
+}
+
+/* sum += the products of 16 numbers each, added up in pairs. */
+AVX2_INLINE void multiply_add(__m256i *sum, __m256i a, __m256i b)
+{
+    *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(a, b));
+}
+
+AVX2_INLINE __m256i join(__m256i high, __m256i low)
+{
+    return _mm256_add_epi32(_mm256_slli_epi32(high, 8), low);
+}
+
+/* One pixel from the partial sums of its channels. */
+AVX2_INLINE void put_pixel(uint8_t *out, __m256i r, __m256i g, __m256i b)
+{
+    __m256i halves = _mm256_hadd_epi32(_mm256_hadd_epi32(r, g), _mm256_hadd_epi32(b, b));
+    __m128i sums =
+        _mm_add_epi32(_mm256_castsi256_si128(halves), _mm256_extracti128_si256(halves, 1));
+    __m128i v = _mm_srai_epi32(_mm_add_epi32(sums, _mm_set1_epi32(BRIM_ROUNDING)), BRIM_TAP_BITS);
+
+    v = _mm_packs_epi32(v, v);
+    uint32_t bytes = (uint32_t)_mm_cvtsi128_si32(_mm_packus_epi16(v, v));
+    memcpy(out, &bytes, 2);
+    out[2] = (uint8_t)(bytes >> 16);
+}
+
+AVX2 static void reduce(uint8_t *out, size_t n_out, const int16_t *planes, size_t plane_stride,
+                        const brim_tap_table *table)
+{
+    for (size_t i = 0; i < n_out; i++) {
+        const int16_t *r = planes + (table->start[i] - table->origin);
+        const int16_t *g = r + plane_stride, *b = g + plane_stride;
+        const int16_t *high = table->taps + 2 * i * table->stride, *low = high + table->stride;
+        __m256i r_high = _mm256_setzero_si256(), g_high = r_high, b_high = r_high;
+        __m256i r_low = r_high, g_low = r_high, b_low = r_high;
+
+        for (size_t t = 0; t < table->n_taps[i]; t += BRIM_TAP_BLOCK) {
+            __m256i h = _mm256_loadu_si256((const __m256i *)(high + t));
+            __m256i l = _mm256_loadu_si256((const __m256i *)(low + t));
+            __m256i v = _mm256_loadu_si256((const __m256i *)(r + t));
+
+            multiply_add(&r_high, v, h);
+            multiply_add(&r_low, v, l);
+            v = _mm256_loadu_si256((const __m256i *)(g + t));
+            multiply_add(&g_high, v, h);
+            multiply_add(&g_low, v, l);
+            v = _mm256_loadu_si256((const __m256i *)(b + t));
+            multiply_add(&b_high, v, h);
+            multiply_add(&b_low, v, l);
+        }
+        put_pixel(out + 3 * i, join(r_high, r_low), join(g_high, g_low), join(b_high, b_low));
+    }
+}
+
+/* 8 bytes times a weight. */
+AVX2_INLINE __m256i weighted(const uint8_t *row, __m256i tap)
+{
+    return _mm256_mullo_epi32(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)row)), tap);
+}
+
+AVX2 static void accumulate(int32_t *acc, const uint8_t *rows, size_t row_stride,
+                            const int32_t taps[BRIM_BATCH_ROWS], size_t n)
+{
+    const uint8_t *r0 = rows, *r1 = r0 + row_stride, *r2 = r1 + row_stride, *r3 = r2 + row_stride;
+    __m256i t0 = _mm256_set1_epi32(taps[0]), t1 = _mm256_set1_epi32(taps[1]);
+    __m256i t2 = _mm256_set1_epi32(taps[2]), t3 = _mm256_set1_epi32(taps[3]);
+    size_t i = 0;
+
+    for (; i + 8 <= n; i += 8) {
+        __m256i *at = (__m256i *)(acc + i);
+        __m256i first = _mm256_add_epi32(weighted(r0 + i, t0), weighted(r1 + i, t1));
+        __m256i last = _mm256_add_epi32(weighted(r2 + i, t2), weighted(r3 + i, t3));
+
+        _mm256_storeu_si256(
+            at, _mm256_add_epi32(_mm256_loadu_si256(at), _mm256_add_epi32(first, last)));
+    }
+    if (i < n) brim_kernels_plain()->accumulate(acc + i, rows + i, row_stride, taps, n - i);
+}
+
+AVX2 static void finish(uint8_t *out, const int32_t *acc, size_t n)
+{
+    size_t i = 0;
+
+    for (; i + 8 <= n; i += 8) {
+        __m256i v = _mm256_loadu_si256((const __m256i *)(acc + i));
+        v = _mm256_srai_epi32(v, BRIM_TAP_BITS);
+        __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+        _mm_storel_epi64((__m128i *)(out + i), _mm_packus_epi16(words, words));
+    }
+    if (i < n) brim_kernels_plain()->finish(out + i, acc + i, n - i);
+}
+
+static const brim_kernels KERNELS = {split, reduce, accumulate, finish};
+
+const brim_kernels *brim_kernels_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") ? &KERNELS : NULL;
+}
+
+#else
+
+const brim_kernels *brim_kernels_avx2(void)
+{
+    return NULL;
+}
+
+#endif

@@ -29,9 +29,11 @@ static void assert_same(const char *a, const char *b)
     char text_a[600], text_b[600];
 
     assert_int_equal(parse(a, &config, NULL), BRIM_OK);
-    assert_true(brim_processor_config_write(&config, text_a, sizeof(text_a)) > 0);
+    assert_true(brim_processor_config_write(&config, BRIM_ORDER_PILLOW13, text_a, sizeof(text_a)) >
+                0);
     assert_int_equal(parse(b, &config, NULL), BRIM_OK);
-    assert_true(brim_processor_config_write(&config, text_b, sizeof(text_b)) > 0);
+    assert_true(brim_processor_config_write(&config, BRIM_ORDER_PILLOW13, text_b, sizeof(text_b)) >
+                0);
     assert_string_equal(text_a, text_b);
 }
 
@@ -73,7 +75,7 @@ static void fills_in_what_the_class_does(void **state)
     assert_int_equal(c.resize, BRIM_RESIZE_SHORTEST_EDGE);
     assert_int_equal(c.filter, BRIM_FILTER_BICUBIC);
     assert_int_equal(c.crop_width, 224);
-    brim_processor_config_write(&c, text, sizeof(text));
+    brim_processor_config_write(&c, BRIM_ORDER_PILLOW13, text, sizeof(text));
     assert_string_equal(text, "{\"crop\":{\"height\":224,\"width\":224},"
                               "\"mean\":[0.48145465999999998,0.4578275,0.40821073000000002],"
                               "\"resample\":\"bicubic\",\"rescale\":0.0039215686274509803,"
@@ -92,13 +94,44 @@ static void refuses_what_it_cannot_do(void **state)
         brim_status status;
         const char *message;
     } CASES[] = {
-        {"{\"do_pad\": true}", BRIM_E_UNSUPPORTED, "p.json: do_pad: not supported yet"},
-        {"{\"size\": {\"longest_edge\": 800, \"shortest_edge\": 400}}", BRIM_E_UNSUPPORTED,
-         "p.json: size.longest_edge is not supported yet"},
-        {"{\"size\": 8, \"resample\": 0}", BRIM_E_UNSUPPORTED,
-         "p.json: resample: 0 (nearest) is not supported yet"},
-        {"{\"image_processor_type\": \"ConvNextImageProcessor\"}", BRIM_E_UNSUPPORTED,
-         "p.json: image_processor_type: ConvNextImageProcessor is not supported yet"},
+        {"{\"size\": {\"longest_edge\": 800}}", BRIM_E_UNSUPPORTED,
+         "p.json: size.longest_edge: not supported without shortest_edge"},
+        {"{\"image_processor_type\": \"DetrImageProcessor\", \"size\": {\"shortest_edge\": 8}}",
+         BRIM_E_ARG, "p.json: size.longest_edge: missing"},
+        {"{\"image_processor_type\": \"SamImageProcessor\"}", BRIM_E_UNSUPPORTED,
+         "p.json: image_processor_type: SamImageProcessor is not supported yet"},
+        {"{\"image_processor_type\": \"CLIPImageProcessor\", \"crop_pct\": 0.9}",
+         BRIM_E_UNSUPPORTED, "p.json: crop_pct: not supported yet"},
+        {"{\"image_processor_type\": \"ConvNextImageProcessor\", \"size\": [8, 8]}", BRIM_E_ARG,
+         "p.json: size: ConvNext takes shortest_edge only"},
+        {"{\"image_processor_type\": \"ConvNextImageProcessor\", \"size\": 8, \"crop_pct\": 0}",
+         BRIM_E_ARG, "p.json: crop_pct: no share of a picture"},
+        {"{\"image_processor_type\": \"ConvNextImageProcessor\", \"do_center_crop\": true,"
+         " \"crop_size\": 8}",
+         BRIM_E_UNSUPPORTED, "p.json: do_center_crop: not supported with ConvNext"},
+        {"{\"image_processor_type\": \"Owlv2ImageProcessor\", \"do_resize\": false}",
+         BRIM_E_UNSUPPORTED, "p.json: do_resize: Owlv2 needs it"},
+        {"{\"image_processor_type\": \"Owlv2ImageProcessor\", \"rescale\": false}",
+         BRIM_E_UNSUPPORTED, "p.json: do_rescale: Owlv2 needs it"},
+        {"{\"image_processor_type\": \"Owlv2ImageProcessor\", \"size\": {\"shortest_edge\": 8}}",
+         BRIM_E_ARG, "p.json: size: Owlv2 takes height and width only"},
+        {"{\"image_processor_type\": \"Siglip2ImageProcessor\", \"do_resize\": false}",
+         BRIM_E_UNSUPPORTED, "p.json: do_resize: patches need it"},
+        {"{\"image_processor_type\": \"Siglip2ImageProcessor\", \"patch_size\": -1}", BRIM_E_ARG,
+         "p.json: patch_size: not a number between 1 and 65535"},
+        {"{\"size\": 8, \"do_pad\": true, \"pad_size\": {\"height\": 9}}", BRIM_E_ARG,
+         "p.json: pad_size: not height and width"},
+        {"{\"pretrained_cfg\": {\"input_size\": [1, 8, 8]}}", BRIM_E_UNSUPPORTED,
+         "p.json: input_size: only 3 channels are supported"},
+        {"{\"pretrained_cfg\": {\"input_size\": 8}}", BRIM_E_ARG,
+         "p.json: input_size: not 3 numbers"},
+        {"{\"pretrained_cfg\": {\"interpolation\": \"random\"}}", BRIM_E_ARG,
+         "p.json: interpolation: neither nearest, bilinear, bicubic, lanczos, box nor hamming"},
+        {"{\"pretrained_cfg\": {\"crop_pct\": -1}}", BRIM_E_ARG,
+         "p.json: crop_pct: no share of a picture"},
+        {"{\"pretrained_cfg\": {\"crop_mode\": \"five\"}}", BRIM_E_ARG,
+         "p.json: crop_mode: neither center, squash nor border"},
+        {"{\"pretrained_cfg\": {\"std\": [1, 0, 1]}}", BRIM_E_ARG, "p.json: std: it is 0"},
         {"{\"size\": 8, \"resample\": 7}", BRIM_E_ARG,
          "p.json: resample: not a number from 0 to 5, as Pillow counts its filters"},
         {"{\"size\": 8, \"resample\": \"bicubic\"}", BRIM_E_ARG,
@@ -195,7 +228,8 @@ static void writes_nothing_where_it_does_not_fit(void **state)
 
     (void)state;
     assert_int_equal(parse("{\"size\": 8}", &config, NULL), BRIM_OK);
-    assert_int_equal(brim_processor_config_write(&config, text, sizeof(text)), 0);
+    assert_int_equal(brim_processor_config_write(&config, BRIM_ORDER_PILLOW13, text, sizeof(text)),
+                     0);
 }
 
 int main(void)

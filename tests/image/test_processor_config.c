@@ -168,6 +168,76 @@ static void refuses_what_it_cannot_do(void **state)
     }
 }
 
+static void assert_written(const char *json, brim_resample_order order, const char *part)
+{
+    brim_processor_config config;
+    char text[600];
+
+    assert_int_equal(parse(json, &config, NULL), BRIM_OK);
+    assert_true(brim_processor_config_write(&config, order, text, sizeof(text)) > 0);
+    if (!strstr(text, part)) fail_msg("%s: no %s", text, part);
+}
+
+/* Whatever changes pixels shows; test_processor.c holds what is written of plain ones. */
+static void writes_what_changes_the_pixels(void **state)
+{
+    (void)state;
+    assert_written("{\"size\": 8, \"resample\": 2}", BRIM_ORDER_CLASSIC,
+                   "\"mean\":null,\"order\":\"classic\",\"resample\":\"bilinear\"");
+    assert_written("{\"size\": 8, \"resample\": 0}", BRIM_ORDER_CLASSIC,
+                   "\"mean\":null,\"resample\":\"nearest\"");
+    assert_written("{\"do_resize\": false}", BRIM_ORDER_CLASSIC, "\"mean\":null,\"resample\":null");
+    assert_written("{\"image_processor_type\": \"DetrImageProcessor\", \"pad_size\": 900}",
+                   BRIM_ORDER_PILLOW13, "\"pad\":{\"height\":900,\"width\":900}");
+    assert_written("{\"image_processor_type\": \"DetrImageProcessor\", \"size\": 900}",
+                   BRIM_ORDER_PILLOW13, "\"resize\":{\"longest_edge\":1333,\"shortest_edge\":900}");
+    assert_written("{\"image_processor_type\": \"YolosImageProcessor\"}", BRIM_ORDER_PILLOW13,
+                   "{\"longest_edge\":1333,\"multiple\":16,\"shortest_edge\":800}");
+    assert_written("{\"size\": {\"max_height\": 8, \"max_width\": 9}}", BRIM_ORDER_PILLOW13,
+                   "{\"max_height\":8,\"max_width\":9}");
+    assert_written("{\"image_processor_type\": \"EfficientNetImageProcessor\","
+                   " \"rescale_offset\": true}",
+                   BRIM_ORDER_PILLOW13, "\"rescale_offset\":true,\"resize\"");
+    assert_written("{\"image_processor_type\": \"EfficientNetImageProcessor\"}",
+                   BRIM_ORDER_PILLOW13, "\"std_again\":[0.5,0.5,0.5]");
+    assert_written("{\"image_processor_type\": \"Owlv2ImageProcessor\"}", BRIM_ORDER_CLASSIC,
+                   "\"resample\":\"gaussian\",\"rescale\":0.0039215686274509803,"
+                   "\"resize\":{\"height\":960,\"pad_square\":true,\"width\":960}");
+    assert_written("{\"image_processor_type\": \"Siglip2ImageProcessor\"}", BRIM_ORDER_PILLOW13,
+                   "\"resize\":{\"max_num_patches\":256,\"patch_size\":16}");
+    assert_written("{\"pretrained_cfg\": {\"crop_mode\": \"border\"}}", BRIM_ORDER_PILLOW13,
+                   "\"crop_fill\":[124,116,104],\"crop_rounding\":\"half_even\"");
+    assert_written("{\"pretrained_cfg\": {\"crop_mode\": \"border\"}}", BRIM_ORDER_PILLOW13,
+                   "\"resize\":{\"inside\":{\"height\":256,\"width\":256}}");
+    assert_written("{\"pretrained_cfg\": {\"input_size\": [3, 7, 14]}}", BRIM_ORDER_PILLOW13,
+                   "\"resize\":{\"outside\":{\"height\":8,\"width\":16}}");
+}
+
+static void reads_a_config_of_timm_in_either_form(void **state)
+{
+    (void)state;
+    assert_same("{\"architecture\": \"resnet18\", \"pretrained_cfg\": {\"input_size\": [3, 9, 9],"
+                " \"crop_pct\": 0.9, \"interpolation\": \"bilinear\", \"tag\": \"a1_in1k\","
+                " \"test_input_size\": [3, 288, 288], \"test_crop_pct\": 1.0}}",
+                "{\"architecture\": \"resnet18\", \"input_size\": [3, 9, 9], \"crop_pct\": 0.9,"
+                " \"interpolation\": \"bilinear\", \"mean\": [0.485, 0.456, 0.406],"
+                " \"std\": [0.229, 0.224, 0.225]}");
+    assert_string_equal(logged, "");
+}
+
+/* What detection models have beside the pixels' own keys. */
+static void passes_over_what_is_about_annotations(void **state)
+{
+    (void)state;
+    assert_same("{\"feature_extractor_type\": \"DetrFeatureExtractor\", \"size\": 800,"
+                " \"max_size\": 1333, \"format\": \"coco_detection\"}",
+                "{\"image_processor_type\": \"GroundingDinoImageProcessor\", \"do_pad\": true,"
+                " \"do_convert_annotations\": true, \"pad_and_return_pixel_mask\": true,"
+                " \"reduce_labels\": false, \"size_divisor\": null,"
+                " \"size\": {\"shortest_edge\": 800, \"longest_edge\": 1333}}");
+    assert_string_equal(logged, "");
+}
+
 static void takes_no_other_file_for_a_processor(void **state)
 {
     brim_processor_config config;
@@ -199,10 +269,11 @@ static void ignores_what_is_switched_off(void **state)
     brim_processor_config config;
 
     (void)state;
-    assert_int_equal(parse("{\"do_pad\": false, \"crop_pct\": null, \"size_divisor\": 0,"
-                           " \"do_convert_rgb\": true, \"processor_class\": \"CLIPProcessor\"}",
-                           &config, NULL),
-                     BRIM_OK);
+    assert_int_equal(
+        parse("{\"do_pad\": false, \"max_size\": null, \"crop_pct\": null, \"size_divisor\": 0,"
+              " \"do_convert_rgb\": true, \"processor_class\": \"CLIPProcessor\"}",
+              &config, NULL),
+        BRIM_OK);
     assert_string_equal(logged, "");
 }
 
@@ -238,6 +309,9 @@ int main(void)
         cmocka_unit_test(reads_old_forms_as_new_ones),
         cmocka_unit_test(fills_in_what_the_class_does),
         cmocka_unit_test(refuses_what_it_cannot_do),
+        cmocka_unit_test(writes_what_changes_the_pixels),
+        cmocka_unit_test(reads_a_config_of_timm_in_either_form),
+        cmocka_unit_test(passes_over_what_is_about_annotations),
         cmocka_unit_test(takes_no_other_file_for_a_processor),
         cmocka_unit_test(finds_the_image_processor_beside_the_tokenizer),
         cmocka_unit_test(ignores_what_is_switched_off),

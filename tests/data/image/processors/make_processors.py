@@ -9,6 +9,7 @@ tensors.txt     a tensor a line: configuration, picture, kind, its three sides. 
                 values, 1), whose sides are told apart by the last one
 statistics.txt  of tensors that are too large to keep: configuration, picture, height, width, and
                 for each channel the sum and the sum of squares
+sizes.txt       a rule, a picture's width and height, and the new ones
 """
 import importlib
 import json
@@ -73,13 +74,13 @@ SMALL_TENSORS = [
     (typed("CLIP", size={"shortest_edge": 17, "longest_edge": 20}, do_center_crop=False), ODD),
     (typed("CLIP", size={"max_height": 16, "max_width": 20}, do_center_crop=False, do_pad=True,
            pad_size={"height": 17, "width": 20}), ODD),
-    (typed("Siglip", size={"height": 14, "width": 14}, resample=3), ODD),
+    (typed("Siglip", size={"height": 14, "width": 14}, resample=3), USUAL),
     (typed("Siglip", size={"height": 9, "width": 13}, resample=2), USUAL),
     (old("ViT", size=13, resample=2), USUAL),
     (typed("ViT", size={"height": 13, "width": 13}, image_mean=MEAN, image_std=STD), ODD),
-    (typed("Bit", size={"shortest_edge": 16}, crop_size={"height": 14, "width": 14},
+    (typed("Bit", size={"shortest_edge": 15}, crop_size={"height": 12, "width": 12},
            image_mean=MEAN, image_std=STD), ODD),
-    (typed("ConvNext", size={"shortest_edge": 16}), ODD),
+    (typed("ConvNext", size={"shortest_edge": 13}), ODD),
     (old("ConvNext", size=15, crop_pct=0.9, resample=2), USUAL + ("row",)),
     (typed("ConvNext", do_resize=False), ("tiny",)),
     (typed("EfficientNet", size={"height": 14, "width": 12}, resample=2), ODD),
@@ -98,7 +99,7 @@ SMALL_TENSORS = [
      ODD),
     (typed("Yolos", size={"shortest_edge": 33, "longest_edge": 50}), USUAL),
     (old("Yolos", size=20, max_size=40), ODD),
-    (typed("OwlViT", size={"height": 14, "width": 14}, rescale=True), ODD),
+    (typed("OwlViT", size={"height": 14, "width": 14}, rescale=True), USUAL),
     (typed("OwlViT", size={"height": 16, "width": 16}, do_center_crop=True,
            crop_size={"height": 13, "width": 13}), USUAL),
     (typed("Owlv2", size={"height": 14, "width": 14}), ODD + ("row", "column")),
@@ -107,7 +108,7 @@ SMALL_TENSORS = [
     (typed("Siglip2", patch_size=4, max_num_patches=20), ODD + ("row", "column")),
     (typed("Siglip2", patch_size=5, max_num_patches=7, resample=3), USUAL),
     (timm(interpolation="bicubic", crop_pct=0.875, crop_mode="center"), ODD),
-    (timm(interpolation="bilinear", crop_pct=0.75, input_size=[3, 15, 15]), ODD),
+    (timm(interpolation="bilinear", crop_pct=0.75, input_size=[3, 15, 15]), USUAL),
     (timm(interpolation="bicubic", crop_pct=1.0, crop_mode="squash", input_size=[3, 12, 18]), USUAL),
     (timm(interpolation="bicubic", crop_pct=0.9, crop_mode="border"), ODD),
     (timm(interpolation="bilinear", crop_pct=0.9, input_size=[3, 12, 19]), USUAL),
@@ -156,7 +157,43 @@ def tensor_of(config, image):
     return by_timm(config, image) if "architecture" in config else by_transformers(config, image)
 
 
+# --- sizes of many shapes ------------------------------------------------------------------------
+
+SHAPES = [(640, 480), (480, 640), (1333, 800), (800, 1333), (801, 1332), (1920, 1080), (1080, 1920),
+          (4032, 3024), (3, 1000), (1000, 3), (799, 799), (1, 1), (7, 5000), (333, 500), (500, 375),
+          (375, 500), (1234, 567), (601, 601), (1600, 960), (2667, 1600), (100000, 64)]
+
+
+def make_sizes():
+    """rule, width, height, and what they become; 0 0 where Pillow would not have it."""
+    from timm.data.transforms import ResizeKeepRatio
+    from transformers.image_transforms import get_size_with_aspect_ratio
+    from transformers.image_utils import get_image_size_for_max_height_width
+    from transformers.models.siglip2.image_processing_pil_siglip2 import (
+        get_image_size_for_max_num_patches)
+    from transformers.models.yolos.image_processing_pil_yolos import (
+        get_size_with_aspect_ratio_yolos)
+
+    def keep_ratio(longest):
+        return lambda h, w: ResizeKeepRatio.get_params(Image.new("1", (w, h)), (224, 300), longest)
+
+    rules = {"bounded": lambda h, w: get_size_with_aspect_ratio((h, w), 800, 1333),
+             "yolos": lambda h, w: get_size_with_aspect_ratio_yolos((h, w), 800, 1333),
+             "max": lambda h, w: get_image_size_for_max_height_width((h, w), 224, 300),
+             "inside": keep_ratio(1.0), "outside": keep_ratio(0.0),
+             "patches": lambda h, w: get_image_size_for_max_num_patches(h, w, 16, 256)}
+    lines = []
+    for name, rule in rules.items():
+        for width, height in SHAPES:
+            new_height, new_width = rule(height, width)[:2]
+            if min(new_height, new_width) < 1:
+                new_height = new_width = 0
+            lines.append(f"{name} {width} {height} {new_width} {new_height}")
+    (HERE / "sizes.txt").write_text("\n".join(lines) + "\n")
+
+
 def main():
+    make_sizes()
     pictures = make_pictures()
     lines, statistics, outputs = [], [], b""
     for n, (config, names) in enumerate(SMALL_TENSORS + LARGE_TENSORS):

@@ -16,11 +16,19 @@
 #define DEFAULT_SIDE     224
 #define DEFAULT_CROP_PCT 0.875
 
+/* data_config is what transformers' wrapper of timm calls it. */
+static json_t *nested_config(const json_t *root)
+{
+    json_t *nested = json_object_get(root, "pretrained_cfg");
+
+    if (!json_is_object(nested)) nested = json_object_get(root, "data_config");
+    return json_is_object(nested) ? nested : NULL;
+}
+
 bool brim_timm_config_is(const json_t *root)
 {
-    return json_is_object(json_object_get(root, "pretrained_cfg")) ||
-           (json_is_string(json_object_get(root, "architecture")) &&
-            json_is_array(json_object_get(root, "input_size")));
+    return nested_config(root) || (json_is_string(json_object_get(root, "architecture")) &&
+                                   json_is_array(json_object_get(root, "input_size")));
 }
 
 static brim_status read_input_size(const brim_config_file *f, brim_processor_config *out)
@@ -106,7 +114,7 @@ static brim_status read_channels(const brim_config_file *f, brim_processor_confi
 brim_status brim_timm_config_read(const brim_config_file *f, brim_processor_config *out)
 {
     brim_config_file inner = *f;
-    json_t *nested = json_object_get(f->root, "pretrained_cfg");
+    json_t *nested = nested_config(f->root);
 
     if (nested) inner.root = nested;
     *out = (brim_processor_config){

@@ -5,7 +5,7 @@
 #include "image/config_json.h"
 #include "image/processor_config.h"
 
-/* True where root holds pretrained_cfg, or an architecture and its input_size. */
+/* True where root holds pretrained_cfg or data_config, or an architecture and its input_size. */
 bool brim_timm_config_is(const json_t *root);
 
 /* Fills in *out with what timm's evaluation transform does; f->root is such a root. */

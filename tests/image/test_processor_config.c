@@ -222,6 +222,9 @@ static void reads_a_config_of_timm_in_either_form(void **state)
                 "{\"architecture\": \"resnet18\", \"input_size\": [3, 9, 9], \"crop_pct\": 0.9,"
                 " \"interpolation\": \"bilinear\", \"mean\": [0.485, 0.456, 0.406],"
                 " \"std\": [0.229, 0.224, 0.225]}");
+    assert_same("{\"image_processor_type\": \"TimmWrapperImageProcessor\","
+                " \"data_config\": {\"input_size\": [3, 9, 9], \"crop_mode\": \"squash\"}}",
+                "{\"pretrained_cfg\": {\"input_size\": [3, 9, 9], \"crop_mode\": \"squash\"}}");
     assert_string_equal(logged, "");
 }
 

@@ -417,6 +417,7 @@ brim_status brim_processor_apply(const brim_processor *processor, const brim_all
     brim_status status =
         brim_processing_start(processor, scratch, brim_reader_info(reader), dtype, slot, &run, err);
     if (status != BRIM_OK) return status;
+    assert(run);
     for (;;) {
         status = brim_reader_next_row(reader, brim_processing_row(run), err);
         if (status != BRIM_OK) break;

@@ -23,6 +23,12 @@ static const char *const CONFIGS[] = {
     "{\"size\": {\"shortest_edge\": 5}, \"do_center_crop\": true, \"crop_size\": 9,"
     " \"resample\": 1}",
     "{\"do_resize\": false}",
+    "{\"image_processor_type\": \"YolosImageProcessor\", \"size\": 40, \"max_size\": 90}",
+    "{\"image_processor_type\": \"DetrImageProcessor\", \"pad_size\": 64,"
+    " \"size\": {\"max_height\": 50, \"max_width\": 60}}",
+    "{\"image_processor_type\": \"Owlv2ImageProcessor\", \"size\": [20, 30]}",
+    "{\"image_processor_type\": \"Siglip2ImageProcessor\", \"patch_size\": 3}",
+    "{\"pretrained_cfg\": {\"input_size\": [3, 9, 12], \"crop_mode\": \"border\"}}",
 };
 
 static const brim_reader_options OPTIONS = {.max_px = MAX_PX};
@@ -32,20 +38,34 @@ static void must(int truth)
     if (!truth) abort();
 }
 
+/* Elements that a slot for such a picture has; 0 where it cannot be had. */
+static size_t slot_size(const brim_processor *processor, const brim_image_info *info)
+{
+    brim_patch_grid grid;
+    uint32_t height, width;
+
+    if (brim_processor_slot_layout(processor) == BRIM_LAYOUT_PATCHES) {
+        if (brim_processor_patches(processor, info, &grid, NULL) != BRIM_OK) return 0;
+        return (size_t)3 * grid.max_patches * grid.patch_size * grid.patch_size;
+    }
+    if (brim_processor_shape(processor, info, &height, &width, NULL) != BRIM_OK ||
+        (uint64_t)height * width > MAX_FLOATS / 3)
+        return 0;
+    return (size_t)3 * height * width;
+}
+
 static void apply(const brim_processor *processor, const uint8_t *data, size_t bytes)
 {
     brim_reader *reader;
-    uint32_t height, width;
     size_t scratch_bytes;
 
     if (brim_reader_open(brim_heap(), data, bytes, &OPTIONS, &reader, NULL) != BRIM_OK) return;
     const brim_image_info *info = brim_reader_info(reader);
     must((uint64_t)info->width * info->height <= MAX_PX);
     must(info->orientation >= 1 && info->orientation <= 8);
-    if (brim_processor_shape(processor, info, &height, &width, NULL) == BRIM_OK &&
-        (uint64_t)height * width <= MAX_FLOATS / 3 &&
-        brim_processor_scratch_bytes(processor, info, &scratch_bytes, NULL) == BRIM_OK) {
-        float *slot = malloc(3 * sizeof(float) * height * width);
+    size_t n = slot_size(processor, info);
+    if (n > 0 && brim_processor_scratch_bytes(processor, info, &scratch_bytes, NULL) == BRIM_OK) {
+        float *slot = malloc(n * sizeof(float));
         must(slot != NULL);
         brim_processor_apply(processor, brim_heap(), reader, BRIM_F32, slot, NULL);
         free(slot);

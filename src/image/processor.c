@@ -14,52 +14,53 @@
 #include "base/half.h"
 #include "base/size.h"
 #include "image/processor_config.h"
-#include "image/resample.h"
+#include "image/processor_size.h"
+#include "image/smooth.h"
 
 /* Real ones have some hundred bytes. */
 #define MAX_FILE_BYTES (1 << 18)
-
-/* Longest side of a resized picture, before the crop: Pillow's own limit. */
-#define MAX_RESIZED 0x7fffffff
 
 struct brim_processor {
     const brim_alloc *mem;
     brim_processor_config config;
     brim_resample_order order;
+    float rescaled[256];     /* what 8 bits are worth before they are normalised */
     float values[3][256];    /* what a channel's 8 bits become */
     uint16_t halves[3][256]; /* the same as float16 */
     char identity[600];
 };
 
-/* Where the pixels of one picture go; all upright. */
-typedef struct geometry {
-    brim_resample_spec spec;
-    uint32_t width, height;     /* of the tensor */
-    uint32_t pad_left, pad_top; /* the window's corner in the tensor */
-} geometry;
-
 struct brim_processing {
     const brim_processor *processor;
     const brim_alloc *scratch;
-    geometry geometry;
-    brim_resampler *resampler;
+    brim_placement placement;
+    brim_resampler *resampler; /* one of the two */
+    brim_smooth *smooth;
     brim_dtype dtype;
-    void *slot; /* [3][height][width] */
+    void *slot; /* [3][height][width] or [max_patches][patch_size][patch_size][3] */
 };
 
 /* --- opening --------------------------------------------------------------------------------- */
 
 /* Rescaling happens in double and is rounded, normalising in float: so does the reference. */
+static float normalized(const brim_processor_config *config, int c, float x)
+{
+    if (config->do_normalize) x = (x - (float)config->mean[c]) / (float)config->std[c];
+    if (config->divide_again) x /= (float)config->std[c];
+    return x;
+}
+
 static void fill_values(brim_processor *self)
 {
     const brim_processor_config *config = &self->config;
 
+    for (int v = 0; v < 256; v++) {
+        float x = (float)(config->do_rescale ? v * config->rescale_factor : (double)v);
+        self->rescaled[v] = config->do_rescale && config->rescale_offset ? x - 1 : x;
+    }
     for (int c = 0; c < 3; c++) {
-        for (int v = 0; v < 256; v++) {
-            float x = (float)(config->do_rescale ? v * config->rescale_factor : (double)v);
-            if (config->do_normalize) x = (x - (float)config->mean[c]) / (float)config->std[c];
-            self->values[c][v] = x;
-        }
+        for (int v = 0; v < 256; v++)
+            self->values[c][v] = normalized(config, c, self->rescaled[v]);
         brim_half_from_float(self->halves[c], self->values[c], 256);
     }
 }
@@ -79,7 +80,8 @@ brim_status brim_processor_parse(const brim_alloc *mem, const char *text, size_t
     self->mem = mem;
     self->config = config;
     if (options) self->order = options->order;
-    if (brim_processor_config_write(&config, self->identity, sizeof(self->identity)) == 0) {
+    if (brim_processor_config_write(&config, self->order, self->identity, sizeof(self->identity)) ==
+        0) {
         brim_processor_close(self);
         return brim_fail(err, BRIM_E_NOMEM, "%s: no memory to describe it", name);
     }
@@ -132,96 +134,85 @@ const char *brim_processor_identity(const brim_processor *self)
 
 /* --- sizes ----------------------------------------------------------------------------------- */
 
-/* The longer side is rounded down from the exact quotient, as the reference has it. */
-static brim_status resize_shortest(uint32_t edge, uint32_t width, uint32_t height,
-                                   brim_resample_spec *spec, brim_error *err)
+static brim_smooth_spec smooth_spec(const brim_processor *self, const brim_placement *p)
 {
-    uint32_t shorter = width <= height ? width : height;
-    uint32_t longer = width <= height ? height : width;
-    double resized = (double)edge * longer / shorter; /* the product is exact: 16 and 32 bits */
-
-    if (resized > MAX_RESIZED)
-        return brim_fail(err, BRIM_E_ARG, "%u x %u pixels become too long when resized", width,
-                         height);
-    spec->new_width = width <= height ? edge : (uint32_t)resized;
-    spec->new_height = width <= height ? (uint32_t)resized : edge;
-    return BRIM_OK;
+    return (brim_smooth_spec){
+        .width = p->spec.width,
+        .height = p->spec.height,
+        .orientation = p->spec.orientation,
+        .side = p->side,
+        .new_width = p->spec.new_width,
+        .new_height = p->spec.new_height,
+        .values = self->rescaled,
+    };
 }
 
-/* One direction of the centre crop: floor where it cuts, and the larger half before it pads. */
-static void crop(uint32_t resized, uint32_t wanted, uint32_t *first, uint32_t *n, uint32_t *pad)
+brim_processor_layout brim_processor_slot_layout(const brim_processor *self)
 {
-    if (wanted <= resized) {
-        *first = (resized - wanted) / 2;
-        *n = wanted;
-        *pad = 0;
-    } else {
-        *first = 0;
-        *n = resized;
-        *pad = (wanted - resized + 1) / 2;
-    }
-}
-
-static brim_status plan(const brim_processor *self, const brim_image_info *info, geometry *out,
-                        brim_error *err)
-{
-    const brim_processor_config *config = &self->config;
-    bool transposed = brim_orientation_is_transposed(info->orientation);
-    uint32_t width = transposed ? info->height : info->width;
-    uint32_t height = transposed ? info->width : info->height;
-    brim_resample_spec *spec = &out->spec;
-
-    *out =
-        (geometry){.spec = {
-                       .width = info->row_width,
-                       .height = info->n_rows,
-                       .orientation = info->orientation,
-                       .new_width = config->resize == BRIM_RESIZE_EXACT ? config->width : width,
-                       .new_height = config->resize == BRIM_RESIZE_EXACT ? config->height : height,
-                       .filter = config->filter,
-                       .order = self->order,
-                   }};
-    if (config->resize == BRIM_RESIZE_SHORTEST_EDGE) {
-        brim_status status = resize_shortest(config->shortest_edge, width, height, spec, err);
-        if (status != BRIM_OK) return status;
-    }
-    out->width = config->do_center_crop ? config->crop_width : spec->new_width;
-    out->height = config->do_center_crop ? config->crop_height : spec->new_height;
-    crop(spec->new_width, out->width, &spec->crop_x, &spec->crop_width, &out->pad_left);
-    crop(spec->new_height, out->height, &spec->crop_y, &spec->crop_height, &out->pad_top);
-
-    size_t bytes;
-    if (brim_mul_bytes(3 * sizeof(float) * (size_t)out->width, out->height, &bytes) != BRIM_OK)
-        return brim_fail(err, BRIM_E_ARG, "a tensor of %u x %u pixels is too large", out->width,
-                         out->height);
-    return BRIM_OK;
+    return self->config.patch_size > 0 ? BRIM_LAYOUT_PATCHES : BRIM_LAYOUT_PLANES;
 }
 
 brim_status brim_processor_shape(const brim_processor *self, const brim_image_info *info,
                                  uint32_t *out_height, uint32_t *out_width, brim_error *err)
 {
-    geometry g;
+    brim_placement p;
 
     *out_height = *out_width = 0;
-    brim_status status = plan(self, info, &g, err);
+    if (self->config.patch_size > 0)
+        return brim_fail(err, BRIM_E_UNSUPPORTED, "the processor makes patches, not one picture");
+    brim_status status = brim_placement_plan(&self->config, self->order, info, &p, err);
     if (status != BRIM_OK) return status;
-    *out_height = g.height;
-    *out_width = g.width;
+    *out_height = p.height;
+    *out_width = p.width;
+    return BRIM_OK;
+}
+
+brim_status brim_processor_content(const brim_processor *self, const brim_image_info *info,
+                                   uint32_t *out_height, uint32_t *out_width, brim_error *err)
+{
+    brim_placement p;
+
+    *out_height = *out_width = 0;
+    brim_status status = brim_placement_plan(&self->config, self->order, info, &p, err);
+    if (status != BRIM_OK) return status;
+    *out_height = p.inner_height;
+    *out_width = p.inner_width;
+    return BRIM_OK;
+}
+
+brim_status brim_processor_patches(const brim_processor *self, const brim_image_info *info,
+                                   brim_patch_grid *out, brim_error *err)
+{
+    uint32_t size = self->config.patch_size;
+    brim_placement p;
+
+    *out = (brim_patch_grid){0};
+    if (size == 0)
+        return brim_fail(err, BRIM_E_UNSUPPORTED, "the processor makes one picture, not patches");
+    brim_status status = brim_placement_plan(&self->config, self->order, info, &p, err);
+    if (status != BRIM_OK) return status;
+    *out = (brim_patch_grid){p.height / size, p.width / size, self->config.max_patches, size};
     return BRIM_OK;
 }
 
 brim_status brim_processor_scratch_bytes(const brim_processor *self, const brim_image_info *info,
                                          size_t *out_bytes, brim_error *err)
 {
-    geometry g;
+    brim_placement p;
 
     *out_bytes = 0;
-    brim_status status = plan(self, info, &g, err);
-    if (status == BRIM_OK) status = brim_resampler_bytes(&g.spec, out_bytes, err);
-    if (status == BRIM_OK &&
-        brim_add_bytes(*out_bytes, sizeof(brim_processing), out_bytes) != BRIM_OK)
-        status = brim_fail(err, BRIM_E_ARG, "the picture is too large to resize");
-    return status;
+    brim_status status = brim_placement_plan(&self->config, self->order, info, &p, err);
+    if (status != BRIM_OK) return status;
+    if (self->config.resize == BRIM_RESIZE_SMOOTH) {
+        brim_smooth_spec spec = smooth_spec(self, &p);
+        status = brim_smooth_bytes(&spec, out_bytes, err);
+    } else {
+        status = brim_resampler_bytes(&p.spec, out_bytes, err);
+    }
+    if (status != BRIM_OK) return status;
+    return brim_add_bytes(*out_bytes, sizeof(brim_processing), out_bytes) == BRIM_OK
+               ? BRIM_OK
+               : brim_fail(err, BRIM_E_ARG, "a picture takes too much memory");
 }
 
 /* --- applying -------------------------------------------------------------------------------- */
@@ -243,70 +234,178 @@ static void put_values(const brim_processing *self, size_t c, size_t at, size_t 
     }
 }
 
-/* Finished pixels lie side by side in a row of the tensor, or below each other in a column. */
+/* The same for values that were rescaled before. */
+static void put_floats(const brim_processing *self, int c, size_t at, size_t step, const float *rgb,
+                       size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        float x = normalized(&self->processor->config, c, rgb[3 * i + c]);
+        if (self->dtype == BRIM_F32)
+            ((float *)self->slot)[at + i * step] = x;
+        else
+            brim_half_from_float((uint16_t *)self->slot + at + i * step, &x, 1);
+    }
+}
+
+/* Where line idx begins in a plane: a row of the tensor, or a column. */
+static size_t line_start(const brim_placement *p, uint32_t idx, size_t *step)
+{
+    bool is_column = brim_orientation_is_transposed(p->spec.orientation);
+    size_t x = p->left + (is_column ? (size_t)idx : 0);
+    size_t y = p->top + (is_column ? 0 : (size_t)idx);
+
+    *step = is_column ? p->width : 1;
+    return y * p->width + x;
+}
+
 static void put_line(void *ctx, uint32_t idx, const uint8_t *rgb)
 {
     const brim_processing *self = ctx;
-    const geometry *g = &self->geometry;
-    bool is_column = brim_orientation_is_transposed(g->spec.orientation);
-    size_t x = g->pad_left + (is_column ? (size_t)idx : 0);
-    size_t y = g->pad_top + (is_column ? 0 : (size_t)idx);
-    size_t n = is_column ? g->spec.crop_height : g->spec.crop_width;
-    size_t step = is_column ? g->width : 1;
+    const brim_placement *p = &self->placement;
+    bool is_column = brim_orientation_is_transposed(p->spec.orientation);
+    size_t n = is_column ? p->spec.crop_height : p->spec.crop_width;
+    size_t step, at = line_start(p, idx, &step);
 
     for (size_t c = 0; c < 3; c++)
-        put_values(self, c, (c * g->height + y) * g->width + x, step, rgb, n);
+        put_values(self, c, c * p->height * p->width + at, step, rgb, n);
 }
 
-/* Padding happens before the values are changed: it is black, not 0. */
-static void fill_black(const brim_processing *self)
+static void put_float_line(void *ctx, uint32_t idx, const float *rgb)
 {
-    static const uint8_t BLACK[3] = {0};
-    size_t n_px = (size_t)self->geometry.width * self->geometry.height;
+    const brim_processing *self = ctx;
+    const brim_placement *p = &self->placement;
+    bool is_column = brim_orientation_is_transposed(p->spec.orientation);
+    size_t n = is_column ? p->height : p->width;
+    size_t step, at = line_start(p, idx, &step);
 
-    for (size_t i = 0; i < n_px; i++) {
+    for (int c = 0; c < 3; c++)
+        put_floats(self, c, (size_t)c * p->height * p->width + at, step, rgb, n);
+}
+
+/* Patches come row after row of them; a patch is rows of R, G, B side by side. */
+static void put_patch_line(void *ctx, uint32_t idx, const uint8_t *rgb)
+{
+    const brim_processing *self = ctx;
+    const brim_placement *p = &self->placement;
+    size_t size = self->processor->config.patch_size;
+    bool is_column = brim_orientation_is_transposed(p->spec.orientation);
+    size_t n = is_column ? p->height : p->width;
+
+    for (size_t i = 0; i < n; i += size) {
+        size_t x = is_column ? idx : i, y = is_column ? i : idx;
+        size_t patch = y / size * (p->width / size) + x / size;
+        size_t at = (patch * size + y % size) * size + x % size;
         for (size_t c = 0; c < 3; c++)
-            put_values(self, c, c * n_px + i, 1, BLACK, 1);
+            put_values(self, c, 3 * at + c, is_column ? 3 * size : 3, rgb + 3 * i, size);
     }
+}
+
+static void fill_zero(const brim_processing *self, size_t at, size_t n)
+{
+    size_t each = self->dtype == BRIM_F32 ? sizeof(float) : sizeof(uint16_t);
+
+    memset((char *)self->slot + at * each, 0, n * each);
+}
+
+/* n values of a channel that are all the same. */
+static void fill_value(const brim_processing *self, size_t c, size_t at, uint8_t value, size_t n)
+{
+    const brim_processor *processor = self->processor;
+
+    for (size_t i = at; i < at + n; i++) {
+        if (self->dtype == BRIM_F32)
+            ((float *)self->slot)[i] = processor->values[c][value];
+        else
+            ((uint16_t *)self->slot)[i] = processor->halves[c][value];
+    }
+}
+
+/* A crop's surroundings become values as pixels do; what comes after them is 0. */
+static void fill_padding(const brim_processing *self)
+{
+    const brim_placement *p = &self->placement;
+    const uint8_t *color = self->processor->config.crop_fill;
+
+    for (size_t c = 0; c < 3; c++) {
+        for (size_t y = 0; y < p->height; y++) {
+            size_t at = (c * p->height + y) * p->width;
+            size_t n = y < p->inner_height ? p->inner_width : 0;
+            fill_value(self, c, at, color[c], n);
+            fill_zero(self, at + n, p->width - n);
+        }
+    }
+}
+
+/* What no line will reach. */
+static void fill_rest(const brim_processing *self)
+{
+    const brim_placement *p = &self->placement;
+    const brim_processor_config *config = &self->processor->config;
+    size_t patch = (size_t)config->patch_size * config->patch_size;
+
+    if (patch > 0) {
+        size_t used = 3 * (size_t)p->width * p->height;
+        fill_zero(self, used, 3 * patch * config->max_patches - used);
+    } else if (p->spec.crop_width < p->width || p->spec.crop_height < p->height) {
+        fill_padding(self);
+    }
+}
+
+static brim_status make_resampler(brim_processing *self, brim_error *err)
+{
+    const brim_processor_config *config = &self->processor->config;
+
+    if (config->resize == BRIM_RESIZE_SMOOTH) {
+        brim_smooth_spec spec = smooth_spec(self->processor, &self->placement);
+        return brim_smooth_create(self->scratch, &spec, put_float_line, self, &self->smooth, err);
+    }
+    return brim_resampler_create(self->scratch, &self->placement.spec,
+                                 config->patch_size > 0 ? put_patch_line : put_line, self,
+                                 &self->resampler, err);
 }
 
 brim_status brim_processing_start(const brim_processor *processor, const brim_alloc *scratch,
                                   const brim_image_info *info, brim_dtype dtype, void *slot,
                                   brim_processing **out, brim_error *err)
 {
-    geometry g;
+    brim_placement p;
 
     *out = NULL;
     assert(dtype == BRIM_F32 || dtype == BRIM_F16);
-    brim_status status = plan(processor, info, &g, err);
+    brim_status status = brim_placement_plan(&processor->config, processor->order, info, &p, err);
     if (status != BRIM_OK) return status;
     brim_processing *self = brim_alloc_zeroed(scratch, sizeof(*self), &status);
     if (!self) return brim_fail(err, status, "no memory for %zu bytes", sizeof(*self));
-    *self = (brim_processing){processor, scratch, g, NULL, dtype, slot};
-    status = brim_resampler_create(scratch, &g.spec, put_line, self, &self->resampler, err);
+    *self = (brim_processing){
+        .processor = processor, .scratch = scratch, .placement = p, .dtype = dtype, .slot = slot};
+    status = make_resampler(self, err);
     if (status != BRIM_OK) {
         brim_processing_end(self);
         return status;
     }
-    if (g.spec.crop_width < g.width || g.spec.crop_height < g.height) fill_black(self);
+    fill_rest(self);
     *out = self;
     return BRIM_OK;
 }
 
 uint8_t *brim_processing_row(brim_processing *self)
 {
-    return brim_resampler_row(self->resampler);
+    return self->smooth ? brim_smooth_row(self->smooth) : brim_resampler_row(self->resampler);
 }
 
 void brim_processing_push(brim_processing *self)
 {
-    brim_resampler_push(self->resampler);
+    if (self->smooth)
+        brim_smooth_push(self->smooth);
+    else
+        brim_resampler_push(self->resampler);
 }
 
 void brim_processing_end(brim_processing *self)
 {
     if (!self) return;
     brim_resampler_destroy(self->resampler);
+    brim_smooth_destroy(self->smooth);
     brim_alloc_release(self->scratch, self, sizeof(*self));
 }
 
@@ -318,6 +417,7 @@ brim_status brim_processor_apply(const brim_processor *processor, const brim_all
     brim_status status =
         brim_processing_start(processor, scratch, brim_reader_info(reader), dtype, slot, &run, err);
     if (status != BRIM_OK) return status;
+    assert(run);
     for (;;) {
         status = brim_reader_next_row(reader, brim_processing_row(run), err);
         if (status != BRIM_OK) break;

@@ -2,9 +2,9 @@
  * processor.h - from a picture to a model's input, as preprocessor_config.json says.
  *
  * The steps are those of the Hugging Face image processors, in their order: orientation, convert to
- * RGB, resize, centre crop, rescale, normalise. Everything streams: scanlines go in, the finished
- * planes come out straight into the caller's slot of the batch tensor, and neither the picture nor
- * its resized form ever exists as a whole.
+ * RGB, resize, centre crop, rescale, normalise, pad. Everything streams: scanlines go in, the
+ * finished planes come out straight into the caller's slot of the batch tensor, and neither the
+ * picture nor its resized form ever exists as a whole.
  *
  * Threads: a processor is immutable after opening; any number of threads may apply it.
  */
@@ -41,16 +41,48 @@ brim_status brim_processor_parse(const brim_alloc *mem, const char *text, size_t
 /* Accepts NULL. */
 void brim_processor_close(brim_processor *processor);
 
+/* How a slot is laid out. */
+typedef enum brim_processor_layout {
+    BRIM_LAYOUT_PLANES,  /* (3, height, width): planes R, G, B */
+    BRIM_LAYOUT_PATCHES, /* (max_patches, patch_size x patch_size x 3), for models that take
+                            pictures of any shape */
+} brim_processor_layout;
+
+brim_processor_layout brim_processor_slot_layout(const brim_processor *processor);
+
 /*
  * What tells this processor from another, as one line of JSON with sorted keys, every default
  * filled in; for the identity of a result set. Valid while the processor lives.
  */
 const char *brim_processor_identity(const brim_processor *processor);
 
-/* The tensor (3, *out_height, *out_width) that a picture becomes. BRIM_E_ARG where it would be
- * empty. */
+/*
+ * The tensor (3, *out_height, *out_width) that a picture becomes. BRIM_E_ARG where it would be
+ * empty or not fit into what it is padded to; BRIM_E_UNSUPPORTED where the layout is patches.
+ */
 brim_status brim_processor_shape(const brim_processor *processor, const brim_image_info *info,
                                  uint32_t *out_height, uint32_t *out_width, brim_error *err);
+
+/*
+ * How much of that tensor, from its upper left on, is picture and not padding after it: where a
+ * pixel mask is 1.
+ */
+brim_status brim_processor_content(const brim_processor *processor, const brim_image_info *info,
+                                   uint32_t *out_height, uint32_t *out_width, brim_error *err);
+
+/*
+ * What a picture becomes where the layout is patches. The first n_high x n_wide of max_patches hold
+ * it, row after row of them (a model's spatial_shapes), the others are 0 (its mask is 0 for those).
+ * A patch is patch_size rows of patch_size pixels R, G, B.
+ */
+typedef struct brim_patch_grid {
+    uint32_t n_high, n_wide;
+    uint32_t max_patches, patch_size;
+} brim_patch_grid;
+
+/* BRIM_E_UNSUPPORTED where the layout is planes. */
+brim_status brim_processor_patches(const brim_processor *processor, const brim_image_info *info,
+                                   brim_patch_grid *out, brim_error *err);
 
 /*
  * Bytes that applying the processor to such a picture takes from its allocator, rows and
@@ -62,8 +94,8 @@ brim_status brim_processor_scratch_bytes(const brim_processor *processor,
 
 /*
  * One picture on its way into a slot, for callers that have the rows themselves. info tells what
- * rows come; slot takes 3 x height x width elements (planes R, G, B) of dtype BRIM_F32 or BRIM_F16,
- * for the shape that brim_processor_shape() gave. On failure *out is NULL.
+ * rows come; slot takes the elements, of dtype BRIM_F32 or BRIM_F16, that the layout has for such a
+ * picture: see brim_processor_shape() and brim_processor_patches(). On failure *out is NULL.
  */
 typedef struct brim_processing brim_processing;
 

@@ -1,6 +1,6 @@
 /*
- * processor_classes.c - the defaults of the classes whose steps are resize, crop, rescale and
- * normalise, and the names of those that do something else.
+ * processor_classes.c - the defaults of the classes whose steps exist here, and the names of those
+ * that do something else.
  */
 #include "image/processor_classes.h"
 
@@ -21,33 +21,44 @@
     RESCALED, .mean = {0.48145466, 0.4578275, 0.40821073},                                         \
               .std = {0.26862954, 0.26130258, 0.27577711}
 
-static const brim_processor_class CLASSES[] = {
-    {"CLIP", true, false, {SHORT(224), CROP(224), BICUBIC, OPENAI}},
-    {"ChineseCLIP", true, false, {SHORT(224), CROP(224), BICUBIC, OPENAI}},
-    {"Bit", true, false, {SHORT(224), CROP(224), BICUBIC, OPENAI}},
-    {"MobileNetV1", true, false, {SHORT(256), CROP(224), BILINEAR, HALF}},
-    {"MobileNetV2", true, false, {SHORT(256), CROP(224), BILINEAR, HALF}},
-    {"Siglip", true, true, {SQUARE(224), BICUBIC, HALF}},
-    {"ViT", true, true, {SQUARE(224), BILINEAR, HALF}},
-    {"DeiT", true, true, {SQUARE(256), CROP(224), BICUBIC, HALF}},
-    {"Beit", true, true, {SQUARE(224), SIZE(224), BICUBIC, HALF}},
-    {"Blip", true, true, {SQUARE(384), BICUBIC, OPENAI}},
-    {"OwlViT", true, true, {SQUARE(768), SIZE(768), BICUBIC, OPENAI}},
-    {"Segformer", true, true, {SQUARE(512), BILINEAR, IMAGENET}},
+#define EDGES(RULE, S, L) .resize = (RULE), .shortest_edge = (S), .longest_edge = (L)
+#define PATCHES(S, N)     .resize = BRIM_RESIZE_PATCHES, .patch_size = (S), .max_patches = (N)
+#define DETECTION(RULE)   EDGES(RULE, 800, 1333), BILINEAR, IMAGENET
 
-    /* Patches, padding, own rules for sizes or crops, other channels. */
+static const brim_processor_class CLASSES[] = {
+    {"CLIP", BRIM_CLASS_PLAIN, false, {SHORT(224), CROP(224), BICUBIC, OPENAI}},
+    {"ChineseCLIP", BRIM_CLASS_PLAIN, false, {SHORT(224), CROP(224), BICUBIC, OPENAI}},
+    {"Bit", BRIM_CLASS_PLAIN, false, {SHORT(224), CROP(224), BICUBIC, OPENAI}},
+    {"MobileNetV1", BRIM_CLASS_PLAIN, false, {SHORT(256), CROP(224), BILINEAR, HALF}},
+    {"MobileNetV2", BRIM_CLASS_PLAIN, false, {SHORT(256), CROP(224), BILINEAR, HALF}},
+    {"Siglip", BRIM_CLASS_PLAIN, true, {SQUARE(224), BICUBIC, HALF}},
+    {"ViT", BRIM_CLASS_PLAIN, true, {SQUARE(224), BILINEAR, HALF}},
+    {"DeiT", BRIM_CLASS_PLAIN, true, {SQUARE(256), CROP(224), BICUBIC, HALF}},
+    {"Beit", BRIM_CLASS_PLAIN, true, {SQUARE(224), SIZE(224), BICUBIC, HALF}},
+    {"Blip", BRIM_CLASS_PLAIN, true, {SQUARE(384), BICUBIC, OPENAI}},
+    {"Segformer", BRIM_CLASS_PLAIN, true, {SQUARE(512), BILINEAR, IMAGENET}},
+
+    {"Detr", BRIM_CLASS_DETECTION, false, {DETECTION(BRIM_RESIZE_BOUNDED_EDGE)}},
+    {"ConditionalDetr", BRIM_CLASS_DETECTION, false, {DETECTION(BRIM_RESIZE_BOUNDED_EDGE)}},
+    {"DeformableDetr", BRIM_CLASS_DETECTION, false, {DETECTION(BRIM_RESIZE_BOUNDED_EDGE)}},
+    {"GroundingDino", BRIM_CLASS_DETECTION, false, {DETECTION(BRIM_RESIZE_BOUNDED_EDGE)}},
+    {"Yolos", BRIM_CLASS_YOLOS, false, {DETECTION(BRIM_RESIZE_YOLOS_EDGE)}},
+    {"ConvNext", BRIM_CLASS_CONVNEXT, false, {SHORT(384), BICUBIC, HALF}},
+    {"EfficientNet",
+     BRIM_CLASS_EFFICIENTNET,
+     true,
+     {SQUARE(346), SIZE(289), BICUBIC, HALF, .divide_again = true}},
+    {"OwlViT", BRIM_CLASS_OWLVIT, true, {SQUARE(768), SIZE(768), BICUBIC, OPENAI}},
+    {"Owlv2", BRIM_CLASS_OWLV2, true, {SQUARE(960), .pad_square = true, OPENAI}},
+    {"Siglip2", BRIM_CLASS_PATCHES, true, {PATCHES(16, 256), BILINEAR, HALF}},
+
+    /* Own rules for sizes or crops, several pictures out of one, other channels. */
     {.name = "BridgeTower"},
-    {.name = "ConditionalDetr"},
-    {.name = "ConvNext"},
-    {.name = "DeformableDetr"},
     {.name = "Deta"},
-    {.name = "Detr"},
     {.name = "Donut"},
     {.name = "DPT"},
-    {.name = "EfficientNet"},
     {.name = "Flava"},
     {.name = "GLPN"},
-    {.name = "GroundingDino"},
     {.name = "Idefics2"},
     {.name = "Idefics3"},
     {.name = "ImageGPT"},
@@ -61,19 +72,16 @@ static const brim_processor_class CLASSES[] = {
     {.name = "MobileViT"},
     {.name = "Nougat"},
     {.name = "OneFormer"},
-    {.name = "Owlv2"},
     {.name = "Perceiver"},
     {.name = "Pix2Struct"},
     {.name = "Pixtral"},
     {.name = "PoolFormer"},
     {.name = "Qwen2VL"},
     {.name = "Sam"},
-    {.name = "Siglip2"},
     {.name = "SmolVLM"},
     {.name = "Swin2SR"},
     {.name = "Vilt"},
     {.name = "VitMatte"},
-    {.name = "Yolos"},
     {.name = "ZoeDepth"},
     {.name = NULL},
 };

@@ -122,6 +122,11 @@ static brim_status check_sizes(const brim_job *job, brim_error *err)
     const int64_t *dims = job->session->image.dims;
     uint32_t height = 0, width = 0;
 
+    if (brim_processor_slot_layout(job->processor) != BRIM_LAYOUT_PLANES)
+        return brim_fail(err, BRIM_E_UNSUPPORTED,
+                         "%s makes patches, and models that take them are not supported yet:"
+                         " use a checkpoint of fixed size",
+                         job->files.processor);
     if (dims[2] <= 0 && dims[3] <= 0) return BRIM_OK;
     bool one_shape = has_one_shape(job->processor, &height, &width);
     if (one_shape && (dims[2] <= 0 || height == dims[2]) && (dims[3] <= 0 || width == dims[3]))

@@ -9,6 +9,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <jansson.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -21,6 +22,7 @@
 #include "base/text.h"
 
 #define PROCESSOR_NAME "preprocessor_config.json"
+#define TIMM_NAME      "config.json"
 
 enum { MAX_SUFFIX = 32, MAX_PRECISIONS = 16 };
 
@@ -206,12 +208,33 @@ static brim_status find_onnx(const brim_alloc *mem, const char *model, const cha
     return fail_without_onnx(model, precision, err);
 }
 
-/* The first of two places. */
+/* Every folder has a config.json; timm's alone says how pictures are prepared. */
+static bool is_timm_config(const char *path)
+{
+    json_t *root = is_file(path) ? json_load_file(path, 0, NULL) : NULL;
+    bool is_timm = json_is_object(json_object_get(root, "pretrained_cfg")) ||
+                   (json_is_string(json_object_get(root, "architecture")) &&
+                    json_is_array(json_object_get(root, "input_size")));
+
+    json_decref(root);
+    return is_timm;
+}
+
+/* The first of two folders, which end in a slash or are "". */
 static brim_status find_processor(const brim_alloc *mem, const char *model, const char *first,
                                   const char *second, char **out, brim_error *err)
 {
-    if (is_file(first)) return copy_text(mem, first, out, err);
-    if (is_file(second)) return copy_text(mem, second, out, err);
+    const char *const folders[] = {first, second};
+    char path[PATH_MAX];
+
+    for (int i = 0; i < 2; i++) {
+        make_path(path, "%s" PROCESSOR_NAME, folders[i]);
+        if (is_file(path)) return copy_text(mem, path, out, err);
+    }
+    for (int i = 0; i < 2; i++) {
+        make_path(path, "%s" TIMM_NAME, folders[i]);
+        if (is_timm_config(path)) return copy_text(mem, path, out, err);
+    }
     return brim_fail(err, BRIM_E_ARG,
                      "%s: no " PROCESSOR_NAME " with it; say where one is: --processor FILE",
                      model);
@@ -220,20 +243,19 @@ static brim_status find_processor(const brim_alloc *mem, const char *model, cons
 static brim_status find_in_folder(const brim_alloc *mem, const char *model, const char *precision,
                                   bool need_processor, brim_model_files *files, brim_error *err)
 {
-    char folder[PATH_MAX], first[PATH_MAX], second[PATH_MAX];
+    char folder[PATH_MAX], inner[PATH_MAX];
 
     make_path(folder, "%s%s", model, brim_ends_with(model, "/") ? "" : "/");
     brim_status status = find_onnx(mem, model, folder, precision, &files->onnx, err);
     if (status != BRIM_OK || !need_processor) return status;
-    make_path(first, "%s" PROCESSOR_NAME, folder);
-    make_path(second, "%sonnx/" PROCESSOR_NAME, folder);
-    return find_processor(mem, model, first, second, &files->processor, err);
+    make_path(inner, "%sonnx/", folder);
+    return find_processor(mem, model, folder, inner, &files->processor, err);
 }
 
 static brim_status find_for_file(const brim_alloc *mem, const char *model, const char *precision,
                                  bool need_processor, brim_model_files *files, brim_error *err)
 {
-    char first[PATH_MAX], second[PATH_MAX];
+    char folder[PATH_MAX], above[PATH_MAX];
     const char *slash = strrchr(model, '/');
     int folder_length = slash ? (int)(slash - model) + 1 : 0;
 
@@ -244,9 +266,9 @@ static brim_status find_for_file(const brim_alloc *mem, const char *model, const
                          model, precision);
     brim_status status = copy_text(mem, model, &files->onnx, err);
     if (status != BRIM_OK || !need_processor) return status;
-    make_path(first, "%.*s" PROCESSOR_NAME, folder_length, model);
-    make_path(second, "%.*s../" PROCESSOR_NAME, folder_length, model);
-    return find_processor(mem, model, first, second, &files->processor, err);
+    make_path(folder, "%.*s", folder_length, model);
+    make_path(above, "%.*s../", folder_length, model);
+    return find_processor(mem, model, folder, above, &files->processor, err);
 }
 
 brim_status brim_model_files_find(const brim_alloc *mem, const char *model, const char *precision,

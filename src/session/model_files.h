@@ -3,7 +3,8 @@
  *
  * MODEL is a folder laid out as on the Hugging Face hub (config.json, preprocessor_config.json and
  * one of vision_model.onnx, model.onnx, in the folder or in its onnx/), or one .onnx file whose
- * preprocessor_config.json lies beside it or one folder up.
+ * preprocessor_config.json lies beside it or one folder up. Where there is none, a config.json of
+ * timm's, which says how pictures are prepared, takes its place.
  */
 #ifndef BRIM_SESSION_MODEL_FILES_H
 #define BRIM_SESSION_MODEL_FILES_H

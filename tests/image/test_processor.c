@@ -226,6 +226,89 @@ static void takes_a_strip_without_blowing_up(void **state)
     free(slot);
 }
 
+/* The same the other way, and with rows enough to guess a colour axis wrong. */
+static void takes_strips_of_any_kind(void **state)
+{
+    uint8_t grey[3000];
+    uint32_t height, width;
+
+    (void)state;
+    memset(grey, 77, sizeof(grey));
+    for (int kind = 0; kind < 3; kind++) {
+        uint32_t w = kind == 2 ? 1 : 1000, h = kind == 2 ? 1000 : kind == 1 ? 3 : 1;
+        float *slot = apply_to_grey(CLIP, grey, w, h, &height, &width);
+        assert_int_equal(height, 224);
+        assert_int_equal(width, 224);
+        for (int i = 0; i < 224 * 224; i++)
+            assert_true(slot[i] == slot[0]);
+        free(slot);
+    }
+}
+
+/* A number for the shorter side, in one file, is a dictionary in another. */
+static void reads_numbers_as_dictionaries(void **state)
+{
+    static const char *const FORMS[] = {
+        "{\"feature_extractor_type\": \"CLIPFeatureExtractor\", \"size\": 224, \"crop_size\": 224,"
+        " \"resample\": 3}",
+        "{\"image_processor_type\": \"CLIPImageProcessor\", \"size\": {\"shortest_edge\": 224},"
+        " \"crop_size\": {\"height\": 224, \"width\": 224}, \"resample\": 3}",
+    };
+    float *slots[2];
+    uint8_t *grey = malloc(300 * 200);
+    uint32_t height, width;
+
+    (void)state;
+    for (int i = 0; i < 300 * 200; i++)
+        grey[i] = (uint8_t)(i * 7 + i / 300 * 11);
+    for (int i = 0; i < 2; i++) {
+        slots[i] = apply_to_grey(FORMS[i], grey, 300, 200, &height, &width);
+        assert_int_equal(height, 224);
+        assert_int_equal(width, 224);
+    }
+    assert_memory_equal(slots[0], slots[1], 3 * sizeof(float) * 224 * 224);
+    free(slots[1]);
+    free(slots[0]);
+    free(grey);
+}
+
+/* Black around a crop becomes a value as pixels do; zeros at the end do not. */
+static void pads_with_zeros_at_the_end(void **state)
+{
+    static const char PADDED[] =
+        "{\"do_resize\": false, \"do_rescale\": false, \"image_mean\": 3, \"image_std\": 1,"
+        " \"do_center_crop\": true, \"crop_size\": 4, \"do_pad\": true, \"pad_size\": [5, 6]}";
+    uint8_t grey[4] = {9, 9, 9, 9};
+    uint32_t height, width;
+
+    (void)state;
+    float *slot = apply_to_grey(PADDED, grey, 2, 2, &height, &width);
+    assert_int_equal(height, 5);
+    assert_int_equal(width, 6);
+    for (uint32_t y = 0; y < 5; y++) {
+        for (uint32_t x = 0; x < 6; x++) {
+            bool inside = x >= 1 && x <= 2 && y >= 1 && y <= 2;
+            assert_true(slot[6 * y + x] == (inside ? 6 : x < 4 && y < 4 ? -3 : 0));
+        }
+    }
+    free(slot);
+}
+
+static void tells_orders_apart(void **state)
+{
+    brim_processor *usual, *classic;
+    brim_processor_options options = {.order = BRIM_ORDER_CLASSIC};
+
+    (void)state;
+    usual = processor_of(CLIP);
+    assert_int_equal(
+        brim_processor_parse(brim_heap(), CLIP, strlen(CLIP), "p", &options, &classic, NULL),
+        BRIM_OK);
+    assert_string_not_equal(brim_processor_identity(usual), brim_processor_identity(classic));
+    brim_processor_close(classic);
+    brim_processor_close(usual);
+}
+
 /* Sizes only, of pictures that nobody could hold. */
 static void foretells_sizes(void **state)
 {
@@ -338,6 +421,10 @@ int main(void)
         cmocka_unit_test(pads_a_picture_smaller_than_the_crop),
         cmocka_unit_test(squashes_white_to_one),
         cmocka_unit_test(takes_a_strip_without_blowing_up),
+        cmocka_unit_test(takes_strips_of_any_kind),
+        cmocka_unit_test(reads_numbers_as_dictionaries),
+        cmocka_unit_test(pads_with_zeros_at_the_end),
+        cmocka_unit_test(tells_orders_apart),
         cmocka_unit_test(foretells_sizes),
         cmocka_unit_test(tells_processors_apart),
         cmocka_unit_test(passes_failures_on),

@@ -29,9 +29,11 @@ static void assert_same(const char *a, const char *b)
     char text_a[600], text_b[600];
 
     assert_int_equal(parse(a, &config, NULL), BRIM_OK);
-    assert_true(brim_processor_config_write(&config, text_a, sizeof(text_a)) > 0);
+    assert_true(brim_processor_config_write(&config, BRIM_ORDER_PILLOW13, text_a, sizeof(text_a)) >
+                0);
     assert_int_equal(parse(b, &config, NULL), BRIM_OK);
-    assert_true(brim_processor_config_write(&config, text_b, sizeof(text_b)) > 0);
+    assert_true(brim_processor_config_write(&config, BRIM_ORDER_PILLOW13, text_b, sizeof(text_b)) >
+                0);
     assert_string_equal(text_a, text_b);
 }
 
@@ -73,7 +75,7 @@ static void fills_in_what_the_class_does(void **state)
     assert_int_equal(c.resize, BRIM_RESIZE_SHORTEST_EDGE);
     assert_int_equal(c.filter, BRIM_FILTER_BICUBIC);
     assert_int_equal(c.crop_width, 224);
-    brim_processor_config_write(&c, text, sizeof(text));
+    brim_processor_config_write(&c, BRIM_ORDER_PILLOW13, text, sizeof(text));
     assert_string_equal(text, "{\"crop\":{\"height\":224,\"width\":224},"
                               "\"mean\":[0.48145465999999998,0.4578275,0.40821073000000002],"
                               "\"resample\":\"bicubic\",\"rescale\":0.0039215686274509803,"
@@ -92,13 +94,44 @@ static void refuses_what_it_cannot_do(void **state)
         brim_status status;
         const char *message;
     } CASES[] = {
-        {"{\"do_pad\": true}", BRIM_E_UNSUPPORTED, "p.json: do_pad: not supported yet"},
-        {"{\"size\": {\"longest_edge\": 800, \"shortest_edge\": 400}}", BRIM_E_UNSUPPORTED,
-         "p.json: size.longest_edge is not supported yet"},
-        {"{\"size\": 8, \"resample\": 0}", BRIM_E_UNSUPPORTED,
-         "p.json: resample: 0 (nearest) is not supported yet"},
-        {"{\"image_processor_type\": \"ConvNextImageProcessor\"}", BRIM_E_UNSUPPORTED,
-         "p.json: image_processor_type: ConvNextImageProcessor is not supported yet"},
+        {"{\"size\": {\"longest_edge\": 800}}", BRIM_E_UNSUPPORTED,
+         "p.json: size.longest_edge: not supported without shortest_edge"},
+        {"{\"image_processor_type\": \"DetrImageProcessor\", \"size\": {\"shortest_edge\": 8}}",
+         BRIM_E_ARG, "p.json: size.longest_edge: missing"},
+        {"{\"image_processor_type\": \"SamImageProcessor\"}", BRIM_E_UNSUPPORTED,
+         "p.json: image_processor_type: SamImageProcessor is not supported yet"},
+        {"{\"image_processor_type\": \"CLIPImageProcessor\", \"crop_pct\": 0.9}",
+         BRIM_E_UNSUPPORTED, "p.json: crop_pct: not supported yet"},
+        {"{\"image_processor_type\": \"ConvNextImageProcessor\", \"size\": [8, 8]}", BRIM_E_ARG,
+         "p.json: size: ConvNext takes shortest_edge only"},
+        {"{\"image_processor_type\": \"ConvNextImageProcessor\", \"size\": 8, \"crop_pct\": 0}",
+         BRIM_E_ARG, "p.json: crop_pct: no share of a picture"},
+        {"{\"image_processor_type\": \"ConvNextImageProcessor\", \"do_center_crop\": true,"
+         " \"crop_size\": 8}",
+         BRIM_E_UNSUPPORTED, "p.json: do_center_crop: not supported with ConvNext"},
+        {"{\"image_processor_type\": \"Owlv2ImageProcessor\", \"do_resize\": false}",
+         BRIM_E_UNSUPPORTED, "p.json: do_resize: Owlv2 needs it"},
+        {"{\"image_processor_type\": \"Owlv2ImageProcessor\", \"rescale\": false}",
+         BRIM_E_UNSUPPORTED, "p.json: do_rescale: Owlv2 needs it"},
+        {"{\"image_processor_type\": \"Owlv2ImageProcessor\", \"size\": {\"shortest_edge\": 8}}",
+         BRIM_E_ARG, "p.json: size: Owlv2 takes height and width only"},
+        {"{\"image_processor_type\": \"Siglip2ImageProcessor\", \"do_resize\": false}",
+         BRIM_E_UNSUPPORTED, "p.json: do_resize: patches need it"},
+        {"{\"image_processor_type\": \"Siglip2ImageProcessor\", \"patch_size\": -1}", BRIM_E_ARG,
+         "p.json: patch_size: not a number between 1 and 65535"},
+        {"{\"size\": 8, \"do_pad\": true, \"pad_size\": {\"height\": 9}}", BRIM_E_ARG,
+         "p.json: pad_size: not height and width"},
+        {"{\"pretrained_cfg\": {\"input_size\": [1, 8, 8]}}", BRIM_E_UNSUPPORTED,
+         "p.json: input_size: only 3 channels are supported"},
+        {"{\"pretrained_cfg\": {\"input_size\": 8}}", BRIM_E_ARG,
+         "p.json: input_size: not 3 numbers"},
+        {"{\"pretrained_cfg\": {\"interpolation\": \"random\"}}", BRIM_E_ARG,
+         "p.json: interpolation: neither nearest, bilinear, bicubic, lanczos, box nor hamming"},
+        {"{\"pretrained_cfg\": {\"crop_pct\": -1}}", BRIM_E_ARG,
+         "p.json: crop_pct: no share of a picture"},
+        {"{\"pretrained_cfg\": {\"crop_mode\": \"five\"}}", BRIM_E_ARG,
+         "p.json: crop_mode: neither center, squash nor border"},
+        {"{\"pretrained_cfg\": {\"std\": [1, 0, 1]}}", BRIM_E_ARG, "p.json: std: it is 0"},
         {"{\"size\": 8, \"resample\": 7}", BRIM_E_ARG,
          "p.json: resample: not a number from 0 to 5, as Pillow counts its filters"},
         {"{\"size\": 8, \"resample\": \"bicubic\"}", BRIM_E_ARG,
@@ -135,6 +168,79 @@ static void refuses_what_it_cannot_do(void **state)
     }
 }
 
+static void assert_written(const char *json, brim_resample_order order, const char *part)
+{
+    brim_processor_config config;
+    char text[600];
+
+    assert_int_equal(parse(json, &config, NULL), BRIM_OK);
+    assert_true(brim_processor_config_write(&config, order, text, sizeof(text)) > 0);
+    if (!strstr(text, part)) fail_msg("%s: no %s", text, part);
+}
+
+/* Whatever changes pixels shows; test_processor.c holds what is written of plain ones. */
+static void writes_what_changes_the_pixels(void **state)
+{
+    (void)state;
+    assert_written("{\"size\": 8, \"resample\": 2}", BRIM_ORDER_CLASSIC,
+                   "\"mean\":null,\"order\":\"classic\",\"resample\":\"bilinear\"");
+    assert_written("{\"size\": 8, \"resample\": 0}", BRIM_ORDER_CLASSIC,
+                   "\"mean\":null,\"resample\":\"nearest\"");
+    assert_written("{\"do_resize\": false}", BRIM_ORDER_CLASSIC, "\"mean\":null,\"resample\":null");
+    assert_written("{\"image_processor_type\": \"DetrImageProcessor\", \"pad_size\": 900}",
+                   BRIM_ORDER_PILLOW13, "\"pad\":{\"height\":900,\"width\":900}");
+    assert_written("{\"image_processor_type\": \"DetrImageProcessor\", \"size\": 900}",
+                   BRIM_ORDER_PILLOW13, "\"resize\":{\"longest_edge\":1333,\"shortest_edge\":900}");
+    assert_written("{\"image_processor_type\": \"YolosImageProcessor\"}", BRIM_ORDER_PILLOW13,
+                   "{\"longest_edge\":1333,\"multiple\":16,\"shortest_edge\":800}");
+    assert_written("{\"size\": {\"max_height\": 8, \"max_width\": 9}}", BRIM_ORDER_PILLOW13,
+                   "{\"max_height\":8,\"max_width\":9}");
+    assert_written("{\"image_processor_type\": \"EfficientNetImageProcessor\","
+                   " \"rescale_offset\": true}",
+                   BRIM_ORDER_PILLOW13, "\"rescale_offset\":true,\"resize\"");
+    assert_written("{\"image_processor_type\": \"EfficientNetImageProcessor\"}",
+                   BRIM_ORDER_PILLOW13, "\"std_again\":[0.5,0.5,0.5]");
+    assert_written("{\"image_processor_type\": \"Owlv2ImageProcessor\"}", BRIM_ORDER_CLASSIC,
+                   "\"resample\":\"gaussian\",\"rescale\":0.0039215686274509803,"
+                   "\"resize\":{\"height\":960,\"pad_square\":true,\"width\":960}");
+    assert_written("{\"image_processor_type\": \"Siglip2ImageProcessor\"}", BRIM_ORDER_PILLOW13,
+                   "\"resize\":{\"max_num_patches\":256,\"patch_size\":16}");
+    assert_written("{\"pretrained_cfg\": {\"crop_mode\": \"border\"}}", BRIM_ORDER_PILLOW13,
+                   "\"crop_fill\":[124,116,104],\"crop_rounding\":\"half_even\"");
+    assert_written("{\"pretrained_cfg\": {\"crop_mode\": \"border\"}}", BRIM_ORDER_PILLOW13,
+                   "\"resize\":{\"inside\":{\"height\":256,\"width\":256}}");
+    assert_written("{\"pretrained_cfg\": {\"input_size\": [3, 7, 14]}}", BRIM_ORDER_PILLOW13,
+                   "\"resize\":{\"outside\":{\"height\":8,\"width\":16}}");
+}
+
+static void reads_a_config_of_timm_in_either_form(void **state)
+{
+    (void)state;
+    assert_same("{\"architecture\": \"resnet18\", \"pretrained_cfg\": {\"input_size\": [3, 9, 9],"
+                " \"crop_pct\": 0.9, \"interpolation\": \"bilinear\", \"tag\": \"a1_in1k\","
+                " \"test_input_size\": [3, 288, 288], \"test_crop_pct\": 1.0}}",
+                "{\"architecture\": \"resnet18\", \"input_size\": [3, 9, 9], \"crop_pct\": 0.9,"
+                " \"interpolation\": \"bilinear\", \"mean\": [0.485, 0.456, 0.406],"
+                " \"std\": [0.229, 0.224, 0.225]}");
+    assert_same("{\"image_processor_type\": \"TimmWrapperImageProcessor\","
+                " \"data_config\": {\"input_size\": [3, 9, 9], \"crop_mode\": \"squash\"}}",
+                "{\"pretrained_cfg\": {\"input_size\": [3, 9, 9], \"crop_mode\": \"squash\"}}");
+    assert_string_equal(logged, "");
+}
+
+/* What detection models have beside the pixels' own keys. */
+static void passes_over_what_is_about_annotations(void **state)
+{
+    (void)state;
+    assert_same("{\"feature_extractor_type\": \"DetrFeatureExtractor\", \"size\": 800,"
+                " \"max_size\": 1333, \"format\": \"coco_detection\"}",
+                "{\"image_processor_type\": \"GroundingDinoImageProcessor\", \"do_pad\": true,"
+                " \"do_convert_annotations\": true, \"pad_and_return_pixel_mask\": true,"
+                " \"reduce_labels\": false, \"size_divisor\": null,"
+                " \"size\": {\"shortest_edge\": 800, \"longest_edge\": 1333}}");
+    assert_string_equal(logged, "");
+}
+
 static void takes_no_other_file_for_a_processor(void **state)
 {
     brim_processor_config config;
@@ -166,10 +272,11 @@ static void ignores_what_is_switched_off(void **state)
     brim_processor_config config;
 
     (void)state;
-    assert_int_equal(parse("{\"do_pad\": false, \"crop_pct\": null, \"size_divisor\": 0,"
-                           " \"do_convert_rgb\": true, \"processor_class\": \"CLIPProcessor\"}",
-                           &config, NULL),
-                     BRIM_OK);
+    assert_int_equal(
+        parse("{\"do_pad\": false, \"max_size\": null, \"crop_pct\": null, \"size_divisor\": 0,"
+              " \"do_convert_rgb\": true, \"processor_class\": \"CLIPProcessor\"}",
+              &config, NULL),
+        BRIM_OK);
     assert_string_equal(logged, "");
 }
 
@@ -195,7 +302,8 @@ static void writes_nothing_where_it_does_not_fit(void **state)
 
     (void)state;
     assert_int_equal(parse("{\"size\": 8}", &config, NULL), BRIM_OK);
-    assert_int_equal(brim_processor_config_write(&config, text, sizeof(text)), 0);
+    assert_int_equal(brim_processor_config_write(&config, BRIM_ORDER_PILLOW13, text, sizeof(text)),
+                     0);
 }
 
 int main(void)
@@ -204,6 +312,9 @@ int main(void)
         cmocka_unit_test(reads_old_forms_as_new_ones),
         cmocka_unit_test(fills_in_what_the_class_does),
         cmocka_unit_test(refuses_what_it_cannot_do),
+        cmocka_unit_test(writes_what_changes_the_pixels),
+        cmocka_unit_test(reads_a_config_of_timm_in_either_form),
+        cmocka_unit_test(passes_over_what_is_about_annotations),
         cmocka_unit_test(takes_no_other_file_for_a_processor),
         cmocka_unit_test(finds_the_image_processor_beside_the_tokenizer),
         cmocka_unit_test(ignores_what_is_switched_off),

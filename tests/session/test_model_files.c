@@ -214,6 +214,29 @@ static void survives_every_failed_allocation(void **state)
     }
 }
 
+static void write_text(scratch *dir, const char *below, const char *text)
+{
+    scratch_write(dir, below, text, strlen(text));
+}
+
+/* Any folder has a config.json; timm's says how pictures are prepared. */
+static void takes_a_config_of_timm_where_there_is_no_other(void **state)
+{
+    scratch *dir = *state;
+
+    scratch_touch(dir, "m/model.onnx");
+    write_text(dir, "m/config.json", "{\"architectures\": [\"ViTModel\"], \"image_size\": 8}");
+    assert_fails(dir, "m", NULL, BRIM_E_ARG, "no preprocessor_config.json with it");
+    write_text(dir, "m/config.json", "not JSON");
+    assert_fails(dir, "m", NULL, BRIM_E_ARG, "no preprocessor_config.json with it");
+    write_text(dir, "m/config.json", "{\"architecture\": \"resnet18\", \"input_size\": [3, 8, 8]}");
+    assert_string_equal(find(dir, "m", NULL, NULL).processor, "m/config.json");
+    write_text(dir, "m/config.json", "{\"pretrained_cfg\": {}}");
+    assert_string_equal(find(dir, "m/model.onnx", NULL, NULL).processor, "m/config.json");
+    scratch_touch(dir, "m/onnx/preprocessor_config.json");
+    assert_string_equal(find(dir, "m", NULL, NULL).processor, "m/onnx/preprocessor_config.json");
+}
+
 #define in_a_folder(test) cmocka_unit_test_setup_teardown(test, scratch_setup, scratch_teardown)
 
 int main(void)
@@ -226,6 +249,7 @@ int main(void)
         in_a_folder(finds_the_processor_of_a_folder),
         in_a_folder(finds_the_processor_of_a_file_beside_it_or_one_folder_up),
         in_a_folder(names_a_model_by_its_own_name),
+        in_a_folder(takes_a_config_of_timm_where_there_is_no_other),
         cmocka_unit_test(refuses_a_path_too_long_to_be_one),
         in_a_folder(survives_every_failed_allocation),
     };

@@ -20,6 +20,10 @@
 /* Real ones have some hundred bytes. */
 #define MAX_FILE_BYTES (1 << 18)
 
+/* Pixels of a picture shrunk while decoding for each that it is resized to: with fewer, what the
+ * resampler has to smooth shows the quicker decoder's own filter. */
+#define SHRUNK_PER_RESIZED 2
+
 struct brim_processor {
     const brim_alloc *mem;
     brim_processor_config config;
@@ -193,6 +197,21 @@ brim_status brim_processor_patches(const brim_processor *self, const brim_image_
     if (status != BRIM_OK) return status;
     *out = (brim_patch_grid){p.height / size, p.width / size, self->config.max_patches, size};
     return BRIM_OK;
+}
+
+uint32_t brim_processor_shrink_factor(const brim_processor *self, const brim_image_info *info)
+{
+    brim_placement p;
+    uint32_t factor = 8;
+
+    if (brim_placement_plan(&self->config, self->order, info, &p, NULL) != BRIM_OK) return 1;
+    bool transposed = brim_orientation_is_transposed(info->orientation);
+    uint64_t new_width = transposed ? p.spec.new_height : p.spec.new_width;
+    uint64_t new_height = transposed ? p.spec.new_width : p.spec.new_height;
+    while (factor > 1 && (info->width / factor < SHRUNK_PER_RESIZED * new_width ||
+                          info->height / factor < SHRUNK_PER_RESIZED * new_height))
+        factor /= 2;
+    return factor;
 }
 
 brim_status brim_processor_scratch_bytes(const brim_processor *self, const brim_image_info *info,

@@ -85,6 +85,12 @@ brim_status brim_processor_patches(const brim_processor *processor, const brim_i
                                    brim_patch_grid *out, brim_error *err);
 
 /*
+ * How much quicker decoding may shrink such a picture (1, 2, 4 or 8, see brim_reader_shrink()): so
+ * much that it still has twice the pixels, in either direction, that it is resized to.
+ */
+uint32_t brim_processor_shrink_factor(const brim_processor *processor, const brim_image_info *info);
+
+/*
  * Bytes that applying the processor to such a picture takes from its allocator, rows and
  * coefficients of the resampler; add info->scratch_bytes for the decoder. BRIM_E_ARG on overflow.
  */

@@ -148,6 +148,8 @@ static brim_status decode_item(brim_stages *stages, brim_item *item, brim_error 
     if (status != BRIM_OK) return status;
     const brim_image_info *info = brim_reader_info(reader);
     brim_stages_note_picture(stages, item, info);
+    if (options->decode_fast)
+        brim_reader_shrink(reader, brim_processor_shrink_factor(options->processor, info));
     status = scratch_of(options->processor, info, &scratch_bytes, err);
     if (status == BRIM_OK)
         status = brim_processor_shape(options->processor, info, &height, &width, err);

@@ -23,7 +23,7 @@ TORCH_NEEDS='filelock typing-extensions sympy networkx jinja2 fsspec'
 TORCH_CUDA='nvidia-cuda-runtime==13.2.* nvidia-cufile==1.17.* nvidia-cusparselt-cu13==0.8.1 nvidia-nvshmem-cu13==3.7.2
     nvidia-nccl-cu13==2.30.7' # what PyTorch links beyond NVIDIA's own installation
 PYVIPS='pyvips==3.2.0 pyvips-binary==8.18.7'
-BUILD_PACKAGES='gcc g++ libc6-dev cmake ninja-build pkg-config libjpeg-dev libpng-dev zlib1g-dev libwebp-dev liblcms2-dev libsqlite3-dev
+BUILD_PACKAGES='gcc g++ libc6-dev cmake ninja-build pkg-config libjpeg-dev libpng-dev zlib1g-dev libwebp-dev libgif-dev liblcms2-dev libsqlite3-dev
     libjansson-dev libxxhash-dev ca-certificates python3 python3-venv'
 TEST_PACKAGES='libcmocka-dev'
 

@@ -62,5 +62,6 @@ static inline void brim_image_info_shrink(brim_image_info *info, uint32_t factor
 extern const brim_format brim_format_jpeg;
 extern const brim_format brim_format_png;
 extern const brim_format brim_format_webp;
+extern const brim_format brim_format_gif;
 
 #endif /* BRIM_IMAGE_DECODER_H */

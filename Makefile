@@ -9,7 +9,7 @@ CTEST = ctest --output-on-failure -j2 --test-dir
 build = cmake --preset $(1) $(CONFIGURE) >/dev/null && cmake --build $(2)
 
 .NOTPARALLEL:
-.PHONY: all demo check test check-slow check-asan check-tsan check-all bench bench-arena format clean help
+.PHONY: all demo check test check-slow check-asan check-tsan check-all bench bench-arena bench-images format clean help
 
 all: ## build a release: build/brimful
 	@tools/setup.sh build
@@ -45,6 +45,10 @@ bench-arena: all ## the memory that models run in: ours against the runtime's ow
 	@tools/setup.sh models
 	@bench/arena
 	@bench/arena --limit auto
+
+bench-images: all ## photos to tensors on one core, against Pillow and others
+	@tools/setup.sh bench
+	@$(CACHE)/venv-bench/bin/python bench/images
 
 format: ## lay out the sources
 	@tools/check_format.sh --fix

@@ -77,6 +77,35 @@ def test_the_limit_is_kept_over_large_photos(tmp_path, limit):
     run.assert_below(limit)
 
 
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory, thousand):
+    """1000 pictures of many formats and sizes: 24-megapixel progressive JPEGs, large WebPs, AVIFs and JPEG 2000s, which
+    are decoded as wholes, TIFFs and GIFs among small photos."""
+    folder = tmp_path_factory.mktemp("mixed")
+    (source,) = PHOTOS.glob("*/Infinite-Sea*.jpg")
+    photo = Image.open(source).convert("RGB").resize((6000, 4000))
+    photo.save(folder / "large.jpg", quality=92, progressive=True)
+    for kind, options in (("webp", {"quality": 60, "method": 0}), ("avif", {"speed": 10}), ("jp2", {}),
+                          ("tif", {"compression": "tiff_lzw"}), ("gif", {}), ("bmp", {}), ("png", {"compress_level": 1})):
+        photo.resize((2400, 1600)).save(folder / f"middle.{kind}", **options)
+    large = sorted(folder.iterdir())
+    for n in range(12):
+        for path in large:
+            os.link(path, folder / f"{n:02d}-{path.name}")
+    for path in sorted(thousand.glob("*.jpg"))[:1000 - 13 * len(large)]:
+        os.link(path, folder / f"small-{path.name}")
+    return folder
+
+
+@pytest.mark.skipif(SANITIZED, reason="what sanitizers hold is not ours")
+def test_1000_mixed_pictures_pass_through_300_mib(tmp_path, mixed):
+    limit = 300 * MIB
+    run = Measured(mixed, "-o", tmp_path / "x.db", "--threads", 4, limit=limit)
+    assert run.code == 0, run.stderr + str(failures(tmp_path / "x.db"))
+    run.assert_below(limit)
+    assert len(vectors(tmp_path / "x.db")) == 1000
+
+
 @pytest.mark.skipif(SANITIZED, reason="what sanitizers hold is not ours")
 def test_1000_photos_pass_through_memory_for_one_at_a_time(tmp_path, thousand, least_memory):
     limit = least_memory() * MIB

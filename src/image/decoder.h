@@ -46,5 +46,6 @@ typedef struct brim_format {
 extern const brim_format brim_format_jpeg;
 extern const brim_format brim_format_png;
 extern const brim_format brim_format_webp;
+extern const brim_format brim_format_tiff;
 
 #endif /* BRIM_IMAGE_DECODER_H */

@@ -13,6 +13,7 @@ static const brim_format *const FORMATS[] = {
     &brim_format_jpeg,
     &brim_format_png,
     &brim_format_webp,
+    &brim_format_tiff,
 };
 
 struct brim_reader {

@@ -70,13 +70,18 @@ typedef struct fixture_picture {
 
 typedef void (*fixture_visit)(const fixture_picture *picture);
 
-/* Every picture whose name ends in suffix (a whole name does too); tells how many there were. */
-static inline int fixture_each(const char *suffix, fixture_visit visit)
+/* Every picture of a list (NAME.txt, NAME.bin) whose name ends in suffix (a whole name does too);
+ * tells how many there were. */
+static inline int fixture_each_of(const char *list, const char *suffix, fixture_visit visit)
 {
     size_t n_text, n_pixels, at = 0;
-    char *text = (char *)fixture_read("pictures.txt", &n_text);
-    uint8_t *pixels = fixture_read("pictures.bin", &n_pixels);
+    char name[64];
     int n = 0;
+
+    snprintf(name, sizeof(name), "%s.txt", list);
+    char *text = (char *)fixture_read(name, &n_text);
+    snprintf(name, sizeof(name), "%s.bin", list);
+    uint8_t *pixels = fixture_read(name, &n_pixels);
 
     for (char *line = text; *line; line = strchr(line, '\n') + 1) {
         fixture_picture picture = {.pixels = pixels + at};
@@ -98,6 +103,11 @@ static inline int fixture_each(const char *suffix, fixture_visit visit)
     free(pixels);
     free(text);
     return n;
+}
+
+static inline int fixture_each(const char *suffix, fixture_visit visit)
+{
+    return fixture_each_of("pictures", suffix, visit);
 }
 
 /* Opens and reads all of it; pixels may be NULL. BRIM_END is success. */

@@ -46,6 +46,12 @@ typedef struct brim_format {
 extern const brim_format brim_format_jpeg;
 extern const brim_format brim_format_png;
 extern const brim_format brim_format_webp;
+extern const brim_format brim_format_raw;
 extern const brim_format brim_format_tiff;
+extern const brim_format brim_format_avif;
+extern const brim_format brim_format_heic;
+extern const brim_format brim_format_jxl;
+extern const brim_format brim_format_jp2k;
+extern const brim_format brim_format_pnm;
 
 #endif /* BRIM_IMAGE_DECODER_H */

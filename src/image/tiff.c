@@ -17,7 +17,9 @@ enum {
     MANY_ROWS = 128, /* strips of more rows are read line by line */
     TILES_BYTES = 192 * 1024,
     CODEC_BYTES = 1024 * 1024,
-    DICTIONARY_BYTES = 72 * 1024 * 1024, /* LZMA's at most; Zstandard's window is smaller */
+    USUAL_DICTIONARY_BYTES = 9 * 1024 * 1024,
+    DICTIONARY_BYTES = 64 * 1024 * 1024, /* LZMA's and Zstandard's at most */
+    FLOAT_ROWS = 48,                     /* on their way through the division by alpha */
 };
 
 static const brim_vips_kind TIFF = {"TIFF", "a TIFF picture", "tiffload_buffer",
@@ -108,13 +110,15 @@ static size_t block_bytes(const brim_tiff_header *h)
 
 static size_t codec_bytes(const brim_tiff_header *h)
 {
+    size_t decoded = block_bytes(h);
+
     switch (h->compression) {
     case BRIM_TIFF_LZMA:
-        return DICTIONARY_BYTES;
-    case BRIM_TIFF_ZSTD:
-        return DICTIONARY_BYTES / 8;
+    case BRIM_TIFF_ZSTD: /* of a dictionary beyond the usual no more is touched than is decoded */
+        return USUAL_DICTIONARY_BYTES +
+               (decoded < DICTIONARY_BYTES / 2 ? 2 * decoded : DICTIONARY_BYTES);
     case BRIM_TIFF_WEBP:
-        return CODEC_BYTES + 5 * (block_bytes(h) / 3);
+        return CODEC_BYTES + 5 * (decoded / 3);
     default:
         return CODEC_BYTES;
     }
@@ -130,6 +134,8 @@ static size_t library_bytes(const brim_tiff_header *h, const brim_samples *sampl
     size_t bytes = codec_bytes(h) + 3 * h->entries_bytes;
 
     if (h->compression != BRIM_TIFF_UNCOMPRESSED) bytes += h->largest_block_bytes;
+    if (h->associated_alpha > 0)
+        bytes += multiply(FLOAT_ROWS * sizeof(float) * h->n_samples, info->width);
     if (h->tiled) {
         size_t across = (h->width - 1) / h->block_width + 1;
         size_t row_of_tiles = multiply(multiply(across + 1, h->block_width), h->block_height);

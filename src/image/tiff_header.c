@@ -5,15 +5,15 @@
  * used. Only the first directory is walked, and no chain is followed, so nothing can go in circles.
  *
  * Cameras write their raw files as TIFFs whose first directory is a thumbnail. They are known by
- * what only they have: a magic number of their own, DNG's version tag, or a maker's name together
- * with sub-directories and a first picture that calls itself reduced.
+ * DNG's version tag, or by a maker's name together with sub-directories and a first picture that
+ * calls itself reduced.
  */
 #include "image/tiff_header.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "base/fail.h"
+#include "image/raw.h"
 
 enum {
     TAG_SUBFILE_TYPE = 254,
@@ -162,44 +162,6 @@ static brim_status find_number(const tiff *t, uint32_t tag, uint32_t otherwise, 
 
 /* --- raw files of cameras -------------------------------------------------------------------- */
 
-static brim_status refuse_raw(const char *kind, brim_error *err)
-{
-    return brim_fail(err, BRIM_E_UNSUPPORTED,
-                     "a camera raw file (%s): its first picture is only a thumbnail; develop it to "
-                     "TIFF or JPEG first",
-                     kind);
-}
-
-/* Names of cameras' makers, as they begin, and of their raw files. */
-static const char *raw_of_maker(const char *make, size_t length)
-{
-    static const struct {
-        const char *make, *kind;
-    } MAKERS[] = {
-        {"NIKON", "NEF"},   {"SONY", "ARW"},  {"PENTAX", "PEF"},     {"RICOH", "PEF"},
-        {"SAMSUNG", "SRW"}, {"Canon", "CR2"}, {"OLYMPUS", "ORF"},    {"Panasonic", "RW2"},
-        {"KODAK", "DCR"},   {"EPSON", "ERF"}, {"Hasselblad", "3FR"},
-    };
-
-    for (size_t i = 0; i < sizeof(MAKERS) / sizeof(MAKERS[0]); i++) {
-        size_t n = strlen(MAKERS[i].make);
-        if (length >= n && strncasecmp(make, MAKERS[i].make, n) == 0) return MAKERS[i].kind;
-    }
-    return NULL;
-}
-
-/* Files that only a camera writes, whatever is in their directory. */
-static const char *raw_magic(const uint8_t *data, size_t bytes)
-{
-    if (bytes >= 10 && memcmp(data, "II*\0", 4) == 0 && memcmp(data + 8, "CR", 2) == 0)
-        return "CR2";
-    if (bytes >= 4 && (memcmp(data, "IIRO", 4) == 0 || memcmp(data, "IIRS", 4) == 0 ||
-                       memcmp(data, "MMOR", 4) == 0))
-        return "ORF";
-    if (bytes >= 4 && memcmp(data, "IIU\0", 4) == 0) return "RW2";
-    return NULL;
-}
-
 static brim_status refuse_cameras(const tiff *t, brim_error *err)
 {
     values dng, make, sub;
@@ -210,10 +172,10 @@ static brim_status refuse_cameras(const tiff *t, brim_error *err)
     if (status == BRIM_OK) status = find(t, TAG_SUB_DIRECTORIES, &sub, err);
     if (status == BRIM_OK) status = find_number(t, TAG_SUBFILE_TYPE, 0, &subfile, err);
     if (status != BRIM_OK) return status;
-    if (dng.n > 0) return refuse_raw("DNG", err);
+    if (dng.n > 0) return brim_raw_refuse("DNG", err);
     if (make.n == 0 || sub.n == 0 || !(subfile & REDUCED)) return BRIM_OK;
-    const char *kind = raw_of_maker((const char *)t->data + make.at, (size_t)make.n);
-    return kind ? refuse_raw(kind, err) : BRIM_OK;
+    const char *kind = brim_raw_of_maker((const char *)t->data + make.at, (size_t)make.n);
+    return kind ? brim_raw_refuse(kind, err) : BRIM_OK;
 }
 
 /* --- the picture ----------------------------------------------------------------------------- */
@@ -355,9 +317,8 @@ static brim_status read_rest(const tiff *t, brim_tiff_header *h, brim_error *err
 bool brim_tiff_matches(const uint8_t *data, size_t bytes)
 {
     if (bytes < 4) return false;
-    return raw_magic(data, bytes) || memcmp(data, "II*\0", 4) == 0 ||
-           memcmp(data, "MM\0*", 4) == 0 || memcmp(data, "II+\0", 4) == 0 ||
-           memcmp(data, "MM\0+", 4) == 0;
+    return memcmp(data, "II*\0", 4) == 0 || memcmp(data, "MM\0*", 4) == 0 ||
+           memcmp(data, "II+\0", 4) == 0 || memcmp(data, "MM\0+", 4) == 0;
 }
 
 brim_status brim_tiff_read_header(const uint8_t *data, size_t bytes, brim_tiff_header *out,
@@ -366,8 +327,6 @@ brim_status brim_tiff_read_header(const uint8_t *data, size_t bytes, brim_tiff_h
     tiff t = {.data = data, .bytes = bytes, .big_endian = data[0] == 'M'};
 
     *out = (brim_tiff_header){0};
-    const char *kind = raw_magic(data, bytes);
-    if (kind) return refuse_raw(kind, err);
     t.big = data[2] == '+' || data[3] == '+';
     brim_status status = open_directory(&t, err);
     if (status == BRIM_OK) status = refuse_cameras(&t, err);

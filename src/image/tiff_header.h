@@ -63,7 +63,7 @@ typedef struct brim_tiff_header {
     bool truncated; /* a strip or tile lies beyond the end of the file */
 } brim_tiff_header;
 
-/* Does a TIFF or BigTIFF, or a camera's file made like one, begin so? */
+/* Does a TIFF or BigTIFF begin so? */
 bool brim_tiff_matches(const uint8_t *data, size_t bytes);
 
 /*

@@ -85,7 +85,9 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static brim_vips library;
 static const char *why = "";
 
-/* Warnings of libvips and of the libraries behind it: a picture's own trouble comes as a failure.
+/*
+ * Warnings of libvips, of the libraries behind it, and of GObject where a broken file makes libvips
+ * set nonsense: a picture's own trouble comes as a failure.
  */
 static void stay_silent(const char *domain, int level, const char *words, void *ctx)
 {
@@ -135,6 +137,7 @@ static void start_library(void)
         return;
     }
     start.log_set_handler("VIPS", LOG_ALL_LEVELS, stay_silent, NULL);
+    start.log_set_handler("GLib-GObject", LOG_ALL_LEVELS, stay_silent, NULL);
     if (start.init("brimful") != 0) {
         why = "which does not start";
         return;

@@ -122,7 +122,7 @@ size_t brim_vips_pipeline_bytes(const brim_image_info *info, size_t pixel_bytes,
     size_t row_bytes = multiply(info->width, pixel_bytes);
     size_t n_blocks = CACHED_ROWS / block_height;
     size_t n_rows = add(multiply(n_blocks < 2 ? 2 : n_blocks, block_height), block_height);
-    size_t most = add(info->height, block_height);
+    size_t most = multiply((info->height - 1) / block_height + 1, block_height);
 
     if (n_rows > most) n_rows = most;
     return add(add(multiply(n_rows, row_bytes), multiply(row_bytes, 3 * (size_t)STRIP_ROWS)),

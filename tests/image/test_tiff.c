@@ -203,6 +203,67 @@ static void refuses_raw_files(void **state)
     }
 }
 
+/* What was really taken between two rows; the sanitizers' allocators tell nothing. */
+static void stays_within_its_prediction(const uint8_t *data, size_t bytes, bool is_large)
+{
+    brim_reader *reader;
+    size_t most = 0;
+
+    assert_int_equal(brim_reader_open(brim_heap(), data, bytes, NULL, &reader, NULL), BRIM_OK);
+    const brim_image_info *info = brim_reader_info(reader);
+    uint8_t *row = malloc(3 * (size_t)info->width);
+    struct mallinfo2 before = mallinfo2();
+    while (brim_reader_next_row(reader, row, NULL) == BRIM_OK) {
+        struct mallinfo2 now = mallinfo2();
+        size_t taken = now.uordblks + now.hblkhd - before.uordblks - before.hblkhd;
+        if (taken > most) most = taken;
+    }
+    if (most > info->scratch_bytes)
+        fail_msg("%zu bytes taken, %zu predicted", most, info->scratch_bytes);
+    if (is_large && most > 0) assert_true(info->scratch_bytes <= most + most / 2 + (4 << 20));
+    brim_reader_close(reader);
+    free(row);
+}
+
+static void predict_one(const fixture_picture *picture)
+{
+    stays_within_its_prediction(picture->data, picture->bytes, false);
+}
+
+/* Uncompressed RGB in strips of 16 rows: only the part of it that libvips caches is ever held. */
+static void predicts_its_memory(void **state)
+{
+    enum { WIDTH = 3000, HEIGHT = 2000, STRIPS = HEIGHT / 16, TAGS = 8 };
+    static const uint16_t entries[TAGS][4] = {
+        {256, 4, 1, WIDTH}, {257, 4, 1, HEIGHT}, {258, 3, 1, 8},  {262, 3, 1, 2},
+        {273, 4, 0, 0},     {277, 3, 1, 3},      {278, 4, 1, 16}, {279, 4, 0, 0},
+    };
+    size_t lists = 8 + 2 + 12 * TAGS + 4, pixels = lists + 8 * STRIPS;
+    size_t bytes = pixels + 3 * (size_t)WIDTH * HEIGHT;
+    uint8_t *data = calloc(1, bytes);
+
+    fixture_each_of("foreign", ".tif", predict_one);
+    (void)state;
+    memcpy(data, "II*\0\10\0\0\0\10\0", 10);
+    for (size_t i = 0; i < TAGS; i++) {
+        bool is_list = entries[i][2] == 0;
+        uint32_t n = is_list ? STRIPS : 1;
+        uint32_t v = is_list ? (uint32_t)(lists + (i == 4 ? 0 : 4 * STRIPS)) : entries[i][3];
+
+        memcpy(data + 10 + 12 * i, entries[i], 4);
+        memcpy(data + 14 + 12 * i, &n, 4);
+        memcpy(data + 18 + 12 * i, &v, 4);
+    }
+    for (uint32_t i = 0; i < STRIPS; i++) {
+        uint32_t at = (uint32_t)pixels + i * 48 * WIDTH, n = 48 * WIDTH;
+
+        memcpy(data + lists + 4 * i, &at, 4);
+        memcpy(data + lists + 4 * (STRIPS + i), &n, 4);
+    }
+    stays_within_its_prediction(data, bytes, true);
+    free(data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +277,7 @@ int main(void)
         cmocka_unit_test(survives_mutations),
         cmocka_unit_test(survives_every_failed_allocation),
         cmocka_unit_test(refuses_raw_files),
+        cmocka_unit_test(predicts_its_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

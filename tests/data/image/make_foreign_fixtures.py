@@ -11,11 +11,12 @@ import io
 import struct
 from pathlib import Path
 
+import imagecodecs
 import numpy as np
 import pillow_heif
 import pillow_jxl  # registers itself
 import tifffile
-from PIL import Image
+from PIL import Image, ImageOps
 
 HERE = Path(__file__).parent
 ORIENTATION = 0x0112
@@ -233,7 +234,85 @@ def make_raws():
     raw_camera("raw.rw2", [], head=b"IIU\0")
 
 
+# --- HEIC, AVIF, JPEG XL, JPEG 2000 --------------------------------------------------------------
+
+
+def deep(pixels):
+    return pixels.astype(np.uint16) * 257
+
+
+def smooth(width, height, channels=3):
+    """Slopes only: libraries differ in how they make chroma of half the size whole again."""
+    y, x = np.mgrid[0:height, 0:width]
+    planes = [40 + 20 * c + (3 + c) * x // 2 + (4 - c) * y // 2 for c in range(channels)]
+    return np.stack(planes, -1).astype(np.uint8)
+
+
+def upright(data):
+    return np.asarray(ImageOps.exif_transpose(Image.open(io.BytesIO(data))).convert("RGB"))
+
+
+def make_frames():
+    rgb, rgba = smooth(37, 29), smooth(37, 29, 4)
+    image, grey = Image.fromarray(rgb), Image.fromarray(rgb[..., 0])
+    for kind, suffix in (("HEIF", "heic"), ("AVIF", "avif")):
+        options = {"chroma": 444} if kind == "HEIF" else {"subsampling": "4:4:4"}
+        keep(f"colour.{suffix}", saved(image, kind, quality=90), None, 1)
+        keep(f"full_chroma.{suffix}", saved(image, kind, quality=90, **options), None, 1)
+        keep(f"alpha.{suffix}", saved(Image.fromarray(rgba), kind, quality=90), None, 1)
+        keep(f"grey.{suffix}", saved(grey, kind, quality=90), None, 1)
+        turned = Image.Exif()
+        turned[ORIENTATION] = 6
+        # The file's own turning is done, and Pillow has an upright picture then.
+        data = saved(image, kind, quality=90, exif=turned.tobytes())
+        keep(f"turned.{suffix}", data, upright(data), 1)
+    keep("deep.avif", imagecodecs.avif_encode(deep(rgb) >> 6, level=90, bitspersample=10), None, 1)
+
+    encode = imagecodecs.jpegxl_encode
+    keep("lossy.jxl", encode(rgb, distance=0.5), None, 1)
+    keep("lossless.jxl", encode(rgb, lossless=True), rgb, 1)
+    keep("grey.jxl", encode(rgb[..., 0], lossless=True), rgb_of(rgb[..., 0]), 1)
+    keep("alpha.jxl", encode(rgba, lossless=True), rgba[..., :3], 1)
+    keep("deep.jxl", encode(deep(rgb), lossless=True), rgb, 1)
+    keep("box.jxl", encode(rgb, lossless=True, usecontainer=True), rgb, 1)
+
+    encode = imagecodecs.jpeg2k_encode
+    keep("lossless.jp2", encode(rgb, level=0, reversible=True), rgb, 1)
+    keep("lossless.j2k", encode(rgb, level=0, reversible=True, codecformat="j2k"), rgb, 1)
+    keep("lossy.jp2", encode(rgb, level=38), None, 1)
+    keep("grey.jp2", encode(rgb[..., 0], level=0, reversible=True), rgb_of(rgb[..., 0]), 1)
+    keep("alpha.jp2", encode(rgba, level=0, reversible=True), rgba[..., :3], 1)
+    keep("deep.jp2", encode(deep(rgb), level=0, reversible=True), rgb, 1)
+    keep("tiled.jp2", saved(image, "JPEG2000", tile_size=(16, 16)), rgb, 1)
+
+
+# --- Netpbm --------------------------------------------------------------------------------------
+
+
+def make_netpbm():
+    rgb = scene(13, 7)
+    text = lambda values: " ".join(str(int(v)) for v in np.asarray(values).ravel()).encode()
+    bits = rgb[..., 0] > 127
+    keep("p1.pbm", b"P1\n# words\n13 7\n" + text(bits).replace(b" ", b""))
+    keep("p2.pgm", b"P2 13 7 # words\n100\n" + text(rgb[..., 0] % 101))
+    keep("p3.ppm", b"P3\n13 7\n1000\n" + text(rgb.astype(int) * 4 % 1001))
+    keep("p4.pbm", b"P4\n13 7\n" + np.packbits(bits, 1).tobytes())
+    keep("p5.pgm", b"P5\n13 7\n255\n" + rgb[..., 0].tobytes())
+    keep("p6.ppm", b"P6\n13 7\n255\n" + rgb.tobytes())
+    keep("p6_low.ppm", b"P6\n13 7\n31\n" + (rgb % 32).tobytes())
+    wide = scene16(13, 7)
+    keep("p6_deep.ppm", b"P6\n13 7\n65535\n" + wide.astype(">u2").tobytes())
+    keep("p5_deep.pgm", b"P5\n13 7\n65535\n" + wide[..., 0].astype(">u2").tobytes(),
+         rgb_of(wide[..., 0] >> 8), 1)
+    pam = b"P7\nWIDTH 13\nHEIGHT 7\nDEPTH %d\nMAXVAL 255\nTUPLTYPE %s\nENDHDR\n"
+    rgba = scene(13, 7, 4)
+    keep("rgb.pam", pam % (3, b"RGB") + rgb.tobytes(), rgb, 1)
+    keep("rgba.pam", pam % (4, b"RGB_ALPHA") + rgba.tobytes(), rgba[..., :3], 1)
+
+
 make_tiffs()
+make_frames()
+make_netpbm()
 data, stored = ycbcr()
 keep("ycbcr.tif", data, np.asarray(Image.fromarray(stored, "YCbCr").convert("RGB")), 1)
 make_raws()

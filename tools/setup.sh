@@ -25,7 +25,7 @@ TORCH_CUDA='nvidia-cuda-runtime==13.2.* nvidia-cufile==1.17.* nvidia-cusparselt-
 PYVIPS='pyvips==3.2.0 pyvips-binary==8.18.7'
 BUILD_PACKAGES='gcc g++ libc6-dev cmake ninja-build pkg-config libjpeg-dev libpng-dev zlib1g-dev libwebp-dev libgif-dev liblcms2-dev libsqlite3-dev
     libjansson-dev libxxhash-dev ca-certificates python3 python3-venv'
-TEST_PACKAGES='libcmocka-dev'
+TEST_PACKAGES='libcmocka-dev libvips-tools'
 
 tools=$(cd "$(dirname "$0")" && pwd)
 export ORT_DISABLE_TELEMETRY=1 # the runtime's Python package notes down and sends what it runs on

@@ -63,5 +63,12 @@ extern const brim_format brim_format_jpeg;
 extern const brim_format brim_format_png;
 extern const brim_format brim_format_webp;
 extern const brim_format brim_format_gif;
+extern const brim_format brim_format_pnm;
+extern const brim_format brim_format_raw;
+extern const brim_format brim_format_tiff;
+extern const brim_format brim_format_avif;
+extern const brim_format brim_format_heic;
+extern const brim_format brim_format_jxl;
+extern const brim_format brim_format_jp2k;
 
 #endif /* BRIM_IMAGE_DECODER_H */

@@ -11,10 +11,10 @@
 #include "image/sniff.h"
 
 static const brim_format *const FORMATS[] = {
-    &brim_format_jpeg,
-    &brim_format_png,
-    &brim_format_webp,
-    &brim_format_gif,
+    &brim_format_jpeg, &brim_format_png,  &brim_format_webp,
+    &brim_format_gif,  &brim_format_pnm,  &brim_format_raw, /* before TIFF, as which some begin */
+    &brim_format_tiff, &brim_format_avif,                   /* before HEIC, as which some begin */
+    &brim_format_heic, &brim_format_jxl,  &brim_format_jp2k,
 };
 
 struct brim_reader {
@@ -35,7 +35,7 @@ static brim_status refuse(const uint8_t *data, size_t bytes, brim_error *err)
     const char *name = brim_sniff(data, bytes, &is_picture);
     if (!name) return brim_fail(err, BRIM_E_FORMAT, "not a picture");
     if (!is_picture) return brim_fail(err, BRIM_E_FORMAT, "not a picture (looks like %s)", name);
-    return brim_fail(err, BRIM_E_UNSUPPORTED, "%s: this build reads JPEG, PNG and WebP", name);
+    return brim_fail(err, BRIM_E_UNSUPPORTED, "%s: not among the formats read here", name);
 }
 
 static brim_status probe(const brim_encoded *file, const brim_format **out_format,

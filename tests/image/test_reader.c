@@ -19,8 +19,8 @@ static void says_what_it_cannot_read(void **state)
     ASSERT_REFUSED("<html><body>", BRIM_E_FORMAT, "not a picture (looks like HTML)");
     ASSERT_REFUSED("version https://git-lfs.github.com/spec/v1", BRIM_E_FORMAT,
                    "not a picture (looks like a git-LFS pointer)");
-    ASSERT_REFUSED("GIF89a\4\0\4\0", BRIM_E_UNSUPPORTED,
-                   "a GIF picture: this build reads JPEG, PNG and WebP");
+    ASSERT_REFUSED("8BPS\0\1", BRIM_E_UNSUPPORTED,
+                   "a Photoshop picture: not among the formats read here");
     ASSERT_REFUSED("\xff\xd8", BRIM_E_FORMAT, "truncated JPEG");
 }
 

@@ -282,6 +282,7 @@ static brim_status jp2k_open(const brim_alloc *mem, const brim_encoded *file,
         .probe = ID##_probe,                                                                       \
         .open = ID##_open,                                                                         \
         .next_row = brim_vips_next_row,                                                            \
+        .read_profile = brim_vips_read_profile,                                                    \
         .close = brim_vips_close,                                                                  \
     }
 

@@ -165,7 +165,7 @@ static brim_status tiff_probe(const brim_encoded *file, brim_image_info *info, b
 
     info->width = header.width;
     info->height = header.height;
-    if (header.orientation) info->orientation = header.orientation;
+    info->orientation = header.orientation;
     info->depth = (uint8_t)header.bits;
     info->ignored_bands = samples.ignored_bands;
     info->whole_frame = header.block_height == header.height;
@@ -197,5 +197,6 @@ const brim_format brim_format_tiff = {
     .probe = tiff_probe,
     .open = tiff_open,
     .next_row = brim_vips_next_row,
+    .read_profile = brim_vips_read_profile,
     .close = brim_vips_close,
 };

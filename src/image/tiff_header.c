@@ -14,6 +14,7 @@
 
 #include "base/fail.h"
 #include "image/raw.h"
+#include "image/xmp.h"
 
 enum {
     TAG_SUBFILE_TYPE = 254,
@@ -297,13 +298,11 @@ static brim_status read_rest(const tiff *t, brim_tiff_header *h, brim_error *err
     values xmp;
 
     brim_status status = find(t, TAG_XMP, &xmp, err);
-    if (status == BRIM_OK) status = find_number(t, TAG_ORIENTATION, 0, &orientation, err);
+    if (status == BRIM_OK) status = find_number(t, TAG_ORIENTATION, UINT32_MAX, &orientation, err);
     if (status != BRIM_OK) return status;
-    h->orientation = orientation >= 1 && orientation <= 8 ? (uint8_t)orientation : 0;
-    if (xmp.n > 0) {
-        h->xmp = t->data + xmp.at;
-        h->xmp_bytes = (size_t)xmp.n * type_bytes(xmp.type);
-    }
+    if (orientation == UINT32_MAX && xmp.n > 0)
+        orientation = brim_xmp_orientation(t->data + xmp.at, (size_t)xmp.n * type_bytes(xmp.type));
+    h->orientation = orientation >= 1 && orientation <= 8 ? (uint8_t)orientation : 1;
     for (size_t i = 0; i < t->n_entries; i++) {
         size_t at = t->directory + i * entry_bytes;
         uint64_t n = read_number(t, at + 4, t->big ? 8 : 4);

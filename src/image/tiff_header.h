@@ -57,10 +57,8 @@ typedef struct brim_tiff_header {
     size_t n_blocks;
     size_t largest_block_bytes; /* as stored */
     size_t entries_bytes;       /* of the values of all tags, as libtiff keeps them */
-    uint8_t orientation;
-    const uint8_t *xmp; /* inside the file; NULL where there is none */
-    size_t xmp_bytes;
-    bool truncated; /* a strip or tile lies beyond the end of the file */
+    uint8_t orientation;        /* 1..8: its tag's, else the XMP packet's */
+    bool truncated;             /* a strip or tile lies beyond the end of the file */
 } brim_tiff_header;
 
 /* Does a TIFF or BigTIFF begin so? */

@@ -47,6 +47,7 @@ static const symbol FUNCTIONS[] = {
     {"vips_image_get_format", offsetof(brim_vips, image_get_format)},
     {"vips_image_get_interpretation", offsetof(brim_vips, image_get_interpretation)},
     {"vips_image_get_typeof", offsetof(brim_vips, image_get_typeof)},
+    {"vips_image_get_blob", offsetof(brim_vips, image_get_blob)},
     {"vips_image_get_int", offsetof(brim_vips, image_get_int)},
     {"vips_region_new", offsetof(brim_vips, region_new)},
     {"vips_region_fetch", offsetof(brim_vips, region_fetch)},

@@ -49,6 +49,8 @@ typedef struct brim_vips {
     int (*image_get_format)(const brim_vips_image *image); /* a brim_vips_format, or another */
     int (*image_get_interpretation)(const brim_vips_image *image);
     unsigned long (*image_get_typeof)(const brim_vips_image *image, const char *name);
+    int (*image_get_blob)(const brim_vips_image *image, const char *name, const void **out,
+                          size_t *bytes); /* of the image's */
     int (*image_get_int)(const brim_vips_image *image, const char *name, int *out);
     brim_vips_region *(*region_new)(brim_vips_image *image);
     /* The pixels of a rectangle, to be given to release(); NULL on failure. */

@@ -9,6 +9,7 @@
 
 #include "base/fail.h"
 #include "base/size.h"
+#include "image/icc.h"
 
 enum {
     STRIP_ROWS = 16,
@@ -237,4 +238,25 @@ brim_status brim_vips_next_row(brim_decoder *decoder, uint8_t *rgb, brim_error *
                         self->info->width);
     self->next_row++;
     return BRIM_OK;
+}
+
+/* Of inks the profile is not for the RGB that rows come as. */
+void brim_vips_read_profile(brim_decoder *decoder, const brim_encoded *file, const brim_alloc *mem,
+                            void **out, size_t *bytes)
+{
+    static const char NAME[] = "icc-profile-data";
+    const vips_decoder *self = (const vips_decoder *)decoder;
+    const void *profile;
+    brim_status status;
+
+    (void)file;
+    *out = NULL;
+    *bytes = 0;
+    if (self->samples.pixel.colour == BRIM_COLOUR_CMYK ||
+        self->vips->image_get_typeof(self->image, NAME) == 0 ||
+        self->vips->image_get_blob(self->image, NAME, &profile, bytes) != 0)
+        return;
+    if (*bytes == 0 || *bytes > BRIM_ICC_MAX_PROFILE_BYTES) return;
+    *out = brim_alloc_zeroed(mem, *bytes, &status);
+    if (*out) memcpy(*out, profile, *bytes);
 }

@@ -52,6 +52,8 @@ brim_status brim_vips_decoder_open(const brim_alloc *mem, const brim_vips *vips,
 
 /* As brim_format has them. */
 brim_status brim_vips_next_row(brim_decoder *decoder, uint8_t *rgb, brim_error *err);
+void brim_vips_read_profile(brim_decoder *decoder, const brim_encoded *file, const brim_alloc *mem,
+                            void **out, size_t *bytes);
 void brim_vips_close(brim_decoder *decoder);
 
 #endif /* BRIM_IMAGE_VIPS_PICTURE_H */

@@ -74,56 +74,83 @@ AVX2 static void split(int16_t *planes, size_t plane_stride, const uint8_t *rgb,
     split_16(r + n - 16, g + n - 16, b + n - 16, rgb + 3 * (n - 16));
 }
 
+AVX2_INLINE __m256i load(const int16_t *p)
+{
+    return _mm256_loadu_si256((const __m256i *)p);
+}
+
 /* sum += the products of 16 numbers each, added up in pairs. */
 AVX2_INLINE void multiply_add(__m256i *sum, __m256i a, __m256i b)
 {
     *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(a, b));
 }
 
-AVX2_INLINE __m256i join(__m256i high, __m256i low)
-{
-    return _mm256_add_epi32(_mm256_slli_epi32(high, 8), low);
-}
-
-/* One pixel from the partial sums of its channels. */
-AVX2_INLINE void put_pixel(uint8_t *out, __m256i r, __m256i g, __m256i b)
+/* Partial sums of the channels become r, g, b, b. */
+AVX2_INLINE __m128i add_up(__m256i r, __m256i g, __m256i b)
 {
     __m256i halves = _mm256_hadd_epi32(_mm256_hadd_epi32(r, g), _mm256_hadd_epi32(b, b));
-    __m128i sums =
-        _mm_add_epi32(_mm256_castsi256_si128(halves), _mm256_extracti128_si256(halves, 1));
-    __m128i v = _mm_srai_epi32(_mm_add_epi32(sums, _mm_set1_epi32(BRIM_ROUNDING)), BRIM_TAP_BITS);
 
-    v = _mm_packs_epi32(v, v);
-    uint32_t bytes = (uint32_t)_mm_cvtsi128_si32(_mm_packus_epi16(v, v));
-    memcpy(out, &bytes, 2);
-    out[2] = (uint8_t)(bytes >> 16);
+    return _mm_add_epi32(_mm256_castsi256_si128(halves), _mm256_extracti128_si256(halves, 1));
 }
 
+/* Four sums each, rounded to bytes: those of a in the lower half. */
+AVX2_INLINE uint64_t to_bytes(__m128i a, __m128i b)
+{
+    __m128i words =
+        _mm_packs_epi32(_mm_srai_epi32(a, BRIM_TAP_BITS), _mm_srai_epi32(b, BRIM_TAP_BITS));
+
+    return (uint64_t)_mm_cvtsi128_si64(_mm_packus_epi16(words, words));
+}
+
+/* What the low weights of an output add. */
+AVX2 __attribute__((noinline)) static __m128i low_sums(const int16_t *r, size_t plane_stride,
+                                                       const int16_t *low, size_t n_taps)
+{
+    const int16_t *g = r + plane_stride, *b = g + plane_stride;
+    __m256i r_sum = _mm256_setzero_si256(), g_sum = r_sum, b_sum = r_sum;
+
+    for (size_t t = 0; t < n_taps; t += BRIM_TAP_BLOCK) {
+        __m256i weights = load(low + t);
+
+        multiply_add(&r_sum, load(r + t), weights);
+        multiply_add(&g_sum, load(g + t), weights);
+        multiply_add(&b_sum, load(b + t), weights);
+    }
+    return add_up(r_sum, g_sum, b_sum);
+}
+
+/* Of an output in some twenty the low weights decide. */
 AVX2 static void reduce(uint8_t *out, size_t n_out, const int16_t *planes, size_t plane_stride,
                         const brim_tap_table *table)
 {
     for (size_t i = 0; i < n_out; i++) {
+        brim_split_taps split = table->outputs[i];
         const int16_t *r = planes + (table->start[i] - table->origin);
         const int16_t *g = r + plane_stride, *b = g + plane_stride;
-        const int16_t *high = table->taps + 2 * i * table->stride, *low = high + table->stride;
-        __m256i r_high = _mm256_setzero_si256(), g_high = r_high, b_high = r_high;
-        __m256i r_low = r_high, g_low = r_high, b_low = r_high;
+        const int16_t *high = table->taps + 2 * i * table->stride;
+        __m256i r_sum = _mm256_setzero_si256(), g_sum = r_sum, b_sum = r_sum;
 
-        for (size_t t = 0; t < table->n_taps[i]; t += BRIM_TAP_BLOCK) {
-            __m256i h = _mm256_loadu_si256((const __m256i *)(high + t));
-            __m256i l = _mm256_loadu_si256((const __m256i *)(low + t));
-            __m256i v = _mm256_loadu_si256((const __m256i *)(r + t));
+        for (size_t t = 0; t < split.n_taps; t += BRIM_TAP_BLOCK) {
+            __m256i weights = load(high + t);
 
-            multiply_add(&r_high, v, h);
-            multiply_add(&r_low, v, l);
-            v = _mm256_loadu_si256((const __m256i *)(g + t));
-            multiply_add(&g_high, v, h);
-            multiply_add(&g_low, v, l);
-            v = _mm256_loadu_si256((const __m256i *)(b + t));
-            multiply_add(&b_high, v, h);
-            multiply_add(&b_low, v, l);
+            multiply_add(&r_sum, load(r + t), weights);
+            multiply_add(&g_sum, load(g + t), weights);
+            multiply_add(&b_sum, load(b + t), weights);
         }
-        put_pixel(out + 3 * i, join(r_high, r_low), join(g_high, g_low), join(b_high, b_low));
+        __m128i sums =
+            _mm_sll_epi32(add_up(r_sum, g_sum, b_sum), _mm_cvtsi32_si128((int)split.shift));
+        sums = _mm_add_epi32(sums, _mm_set1_epi32(BRIM_ROUNDING));
+        __m128i about = _mm_add_epi32(sums, _mm_set1_epi32(split.middle));
+        __m128i slack = _mm_set1_epi32(split.slack);
+        uint64_t bytes = to_bytes(_mm_sub_epi32(about, slack), _mm_add_epi32(about, slack));
+
+        if ((uint32_t)bytes != (uint32_t)(bytes >> 32)) {
+            sums =
+                _mm_add_epi32(sums, low_sums(r, plane_stride, high + table->stride, split.n_taps));
+            bytes = to_bytes(sums, sums);
+        }
+        memcpy(out + 3 * i, &bytes, 2);
+        out[3 * i + 2] = (uint8_t)(bytes >> 16);
     }
 }
 

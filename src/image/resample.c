@@ -55,16 +55,16 @@ struct brim_resampler {
     size_t n_at_once;    /* outputs along whose inputs fit the planes */
     size_t plane_stride; /* 16-bit numbers in a plane, padding included */
 
-    open_line *slots;       /* [n_slots]; line p of the stream is in slot p % n_slots */
-    uint32_t *along_start;  /* [along.n_wanted], from along.in_first */
-    uint32_t *along_n_taps; /* [along.n_wanted], padded */
-    int16_t *along_taps;    /* [along.n_wanted][2][along_stride] */
-    int32_t *scratch_taps;  /* [along.max_taps] */
-    int16_t *planes;        /* [3][plane_stride] */
-    uint8_t *row;           /* 3 x width, where rows are not read into the batch itself */
-    uint8_t *batch;         /* [BRIM_BATCH_ROWS][row_stride] */
-    uint8_t *line;          /* a finished line across, line_bytes */
-    uint8_t *reduced;       /* that line reduced along, where along comes second */
+    open_line *slots;               /* [n_slots]; line p of the stream is in slot p % n_slots */
+    uint32_t *along_start;          /* [along.n_wanted], from along.in_first */
+    brim_split_taps *along_outputs; /* [along.n_wanted] */
+    int16_t *along_taps;            /* [along.n_wanted][2][along_stride] */
+    int32_t *scratch_taps;          /* [along.max_taps] */
+    int16_t *planes;                /* [3][plane_stride] */
+    uint8_t *row;                   /* 3 x width, where rows are not read into the batch itself */
+    uint8_t *batch;                 /* [BRIM_BATCH_ROWS][row_stride] */
+    uint8_t *line;                  /* a finished line across, line_bytes */
+    uint8_t *reduced;               /* that line reduced along, where along comes second */
 
     uint32_t next_row;  /* stored row that comes next */
     uint32_t batch_row; /* stored row that batch begins with */
@@ -237,7 +237,7 @@ static void lay_out_blending(brim_resampler *self, layout *at, uint32_t width)
     unsigned char *sums = take(at, n_slots, self->line_bytes * sizeof(int32_t));
     if (resamples_along) {
         self->along_start = take(at, n_along, sizeof(uint32_t));
-        self->along_n_taps = take(at, n_along, sizeof(uint32_t));
+        self->along_outputs = take(at, n_along, sizeof(brim_split_taps));
         self->along_taps = take(at, n_along, 2 * self->along_stride * sizeof(int16_t));
         self->scratch_taps = take(at, self->along.max_taps, sizeof(int32_t));
         self->planes = take(at, 3 * self->plane_stride, sizeof(int16_t));
@@ -309,11 +309,7 @@ static void fill_along_taps(brim_resampler *self)
         brim_axis_bounds(&self->along, i, &start, &n_taps);
         brim_axis_taps(&self->along, i, self->scratch_taps);
         self->along_start[i] = start - self->along.in_first;
-        self->along_n_taps[i] = (uint32_t)round_up(n_taps, BRIM_TAP_BLOCK);
-        for (uint32_t t = 0; t < n_taps; t++) {
-            high[t] = (int16_t)((self->scratch_taps[t] + 128) >> 8);
-            low[t] = (int16_t)(self->scratch_taps[t] - high[t] * 256);
-        }
+        self->along_outputs[i] = brim_split_taps_of(self->scratch_taps, n_taps, high, low);
     }
 }
 
@@ -371,7 +367,7 @@ static void blend_along(brim_resampler *self, const uint8_t *in, uint8_t *out)
         uint32_t last = self->along.flipped ? start[0] : start[n - 1];
         size_t end = last + self->along_stride < n_in ? last + self->along_stride : n_in;
         brim_tap_table table = {.start = start,
-                                .n_taps = self->along_n_taps + i,
+                                .outputs = self->along_outputs + i,
                                 .taps = self->along_taps + 2 * i * self->along_stride,
                                 .stride = self->along_stride,
                                 .origin = first};

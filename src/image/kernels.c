@@ -5,7 +5,39 @@
  */
 #include "image/kernels.h"
 
+#include <stdlib.h>
+
 #include "image/axis.h"
+
+/* The least shift that leaves 16 bits. */
+static uint32_t shift_of(const int32_t *weights, size_t n)
+{
+    int32_t most = 0;
+    uint32_t shift = 0;
+
+    for (size_t t = 0; t < n; t++)
+        if (abs(weights[t]) > most) most = abs(weights[t]);
+    while ((most >> shift) >= INT16_MAX)
+        shift++;
+    return shift;
+}
+
+brim_split_taps brim_split_taps_of(const int32_t *weights, size_t n, int16_t *high, int16_t *low)
+{
+    brim_split_taps split = {
+        .n_taps = (uint32_t)((n + BRIM_TAP_BLOCK - 1) / BRIM_TAP_BLOCK * BRIM_TAP_BLOCK),
+        .shift = shift_of(weights, n)};
+    int32_t unit = 1 << split.shift;
+
+    /* A byte is 128, give or take 128. */
+    for (size_t t = 0; t < n; t++) {
+        high[t] = (int16_t)((weights[t] + unit / 2) >> split.shift);
+        low[t] = (int16_t)(weights[t] - high[t] * unit);
+        split.middle += 128 * low[t];
+        split.slack += 128 * abs(low[t]);
+    }
+    return split;
+}
 
 static uint8_t clip(int64_t sum)
 {
@@ -27,9 +59,9 @@ static void split(int16_t *restrict planes, size_t plane_stride, const uint8_t *
     }
 }
 
-static uint8_t join(int32_t high, int32_t low)
+static uint8_t join(int32_t high, int32_t low, uint32_t shift)
 {
-    return clip((int64_t)high * 256 + low + BRIM_ROUNDING);
+    return clip((int64_t)high * (1 << shift) + low + BRIM_ROUNDING);
 }
 
 static void reduce(uint8_t *restrict out, size_t n_out, const int16_t *restrict planes,
@@ -41,7 +73,8 @@ static void reduce(uint8_t *restrict out, size_t n_out, const int16_t *restrict 
         const int16_t *restrict b = g + plane_stride;
         const int16_t *restrict high = table->taps + 2 * i * table->stride;
         const int16_t *restrict low = high + table->stride;
-        size_t n_taps = table->n_taps[i] / BRIM_TAP_BLOCK * BRIM_TAP_BLOCK;
+        uint32_t shift = table->outputs[i].shift;
+        size_t n_taps = table->outputs[i].n_taps / BRIM_TAP_BLOCK * BRIM_TAP_BLOCK;
         int32_t r_high = 0, g_high = 0, b_high = 0, r_low = 0, g_low = 0, b_low = 0;
 
         for (size_t t = 0; t < n_taps; t++) {
@@ -52,9 +85,9 @@ static void reduce(uint8_t *restrict out, size_t n_out, const int16_t *restrict 
             g_low += (int32_t)g[t] * low[t];
             b_low += (int32_t)b[t] * low[t];
         }
-        out[3 * i] = join(r_high, r_low);
-        out[3 * i + 1] = join(g_high, g_low);
-        out[3 * i + 2] = join(b_high, b_low);
+        out[3 * i] = join(r_high, r_low, shift);
+        out[3 * i + 1] = join(g_high, g_low, shift);
+        out[3 * i + 2] = join(b_high, b_low, shift);
     }
 }
 

@@ -14,16 +14,27 @@
 #define BRIM_BATCH_ROWS 4  /* lines that accumulate takes at once */
 
 /*
- * Weights along a line. Each is split in two numbers of 16 bits, weight = 256 * high + low with low
- * in -128..127, because processors multiply and add pairs of those in one step.
+ * Weights along a line. Each is split in two numbers of 16 bits, weight = high * 2^shift + low,
+ * because processors multiply and add pairs of those in one step. The low ones are worth little:
+ * whatever the bytes, they add middle to a sum, give or take slack, and where that leaves the
+ * rounded result in no doubt a kernel need not look at them.
  */
+typedef struct brim_split_taps {
+    uint32_t n_taps; /* a multiple of BRIM_TAP_BLOCK */
+    uint32_t shift;
+    int32_t middle, slack;
+} brim_split_taps;
+
 typedef struct brim_tap_table {
-    const uint32_t *start;  /* [n_out] first input pixel of an output */
-    const uint32_t *n_taps; /* [n_out] multiples of BRIM_TAP_BLOCK */
-    const int16_t *taps;    /* [n_out][2][stride]: high, then low */
+    const uint32_t *start;          /* [n_out] first input pixel of an output */
+    const brim_split_taps *outputs; /* [n_out] */
+    const int16_t *taps;            /* [n_out][2][stride]: high, then low */
     size_t stride;
     uint32_t origin; /* the input pixel that the planes begin with */
 } brim_tap_table;
+
+/* Splits n weights of one output; high and low (zeros so far) have room for whole blocks. */
+brim_split_taps brim_split_taps_of(const int32_t *weights, size_t n, int16_t *high, int16_t *low);
 
 typedef struct brim_kernels {
     /* rgb (n,3) into planes (3,plane_stride): bytes become 16-bit numbers. */

@@ -74,57 +74,125 @@ AVX2 static void split(int16_t *planes, size_t plane_stride, const uint8_t *rgb,
     split_16(r + n - 16, g + n - 16, b + n - 16, rgb + 3 * (n - 16));
 }
 
+AVX2_INLINE __m256i load(const int16_t *p)
+{
+    return _mm256_loadu_si256((const __m256i *)p);
+}
+
 /* sum += the products of 16 numbers each, added up in pairs. */
 AVX2_INLINE void multiply_add(__m256i *sum, __m256i a, __m256i b)
 {
     *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(a, b));
 }
 
-AVX2_INLINE __m256i join(__m256i high, __m256i low)
+/* The partial sums of four outputs become their sums. */
+AVX2_INLINE __m128i add_up(const __m256i v[4])
 {
-    return _mm256_add_epi32(_mm256_slli_epi32(high, 8), low);
+    __m256i halves =
+        _mm256_hadd_epi32(_mm256_hadd_epi32(v[0], v[1]), _mm256_hadd_epi32(v[2], v[3]));
+
+    return _mm_add_epi32(_mm256_castsi256_si128(halves), _mm256_extracti128_si256(halves, 1));
 }
 
-/* One pixel from the partial sums of its channels. */
-AVX2_INLINE void put_pixel(uint8_t *out, __m256i r, __m256i g, __m256i b)
+/* Partial sums of the three channels of one output. */
+AVX2_INLINE void add_products(__m256i *r_sum, __m256i *g_sum, __m256i *b_sum, const int16_t *r,
+                              size_t plane_stride, const int16_t *taps, size_t n_taps)
 {
-    __m256i halves = _mm256_hadd_epi32(_mm256_hadd_epi32(r, g), _mm256_hadd_epi32(b, b));
-    __m128i sums =
-        _mm_add_epi32(_mm256_castsi256_si128(halves), _mm256_extracti128_si256(halves, 1));
-    __m128i v = _mm_srai_epi32(_mm_add_epi32(sums, _mm_set1_epi32(BRIM_ROUNDING)), BRIM_TAP_BITS);
+    const int16_t *g = r + plane_stride, *b = g + plane_stride;
 
-    v = _mm_packs_epi32(v, v);
-    uint32_t bytes = (uint32_t)_mm_cvtsi128_si32(_mm_packus_epi16(v, v));
-    memcpy(out, &bytes, 2);
-    out[2] = (uint8_t)(bytes >> 16);
+    *r_sum = *g_sum = *b_sum = _mm256_setzero_si256();
+    for (size_t t = 0; t < n_taps; t += BRIM_TAP_BLOCK) {
+        __m256i weights = load(taps + t);
+
+        multiply_add(r_sum, load(r + t), weights);
+        multiply_add(g_sum, load(g + t), weights);
+        multiply_add(b_sum, load(b + t), weights);
+    }
 }
 
+/* How four outputs were split, field by field. */
+typedef struct four_splits {
+    __m128i shift, middle, slack;
+} four_splits;
+
+AVX2_INLINE four_splits load_splits(const brim_split_taps *outputs)
+{
+    const __m128i *at = (const __m128i *)outputs;
+    __m128i a = _mm_loadu_si128(at), b = _mm_loadu_si128(at + 1);
+    __m128i c = _mm_loadu_si128(at + 2), d = _mm_loadu_si128(at + 3);
+    __m128i ab = _mm_unpackhi_epi32(a, b), cd = _mm_unpackhi_epi32(c, d);
+    __m128i shift_ab = _mm_unpacklo_epi32(a, b), shift_cd = _mm_unpacklo_epi32(c, d);
+
+    return (four_splits){_mm_unpackhi_epi64(shift_ab, shift_cd), _mm_unpacklo_epi64(ab, cd),
+                         _mm_unpackhi_epi64(ab, cd)};
+}
+
+/* Rounded to bytes: r r r r g g g g b b b b b b b b. */
+AVX2_INLINE __m128i to_bytes(__m128i r, __m128i g, __m128i b)
+{
+    r = _mm_srai_epi32(r, BRIM_TAP_BITS);
+    g = _mm_srai_epi32(g, BRIM_TAP_BITS);
+    b = _mm_srai_epi32(b, BRIM_TAP_BITS);
+    return _mm_packus_epi16(_mm_packs_epi32(r, g), _mm_packs_epi32(b, b));
+}
+
+/* The four outputs from i on, exactly. */
+AVX2 __attribute__((noinline)) static __m128i add_low(__m128i r, __m128i g, __m128i b,
+                                                      const int16_t *planes, size_t plane_stride,
+                                                      const brim_tap_table *table, size_t i)
+{
+    __m256i r_sums[4], g_sums[4], b_sums[4];
+
+    for (size_t j = 0; j < 4; j++)
+        add_products(&r_sums[j], &g_sums[j], &b_sums[j],
+                     planes + (table->start[i + j] - table->origin), plane_stride,
+                     table->taps + (2 * (i + j) + 1) * table->stride, table->outputs[i + j].n_taps);
+    return to_bytes(_mm_add_epi32(r, add_up(r_sums)), _mm_add_epi32(g, add_up(g_sums)),
+                    _mm_add_epi32(b, add_up(b_sums)));
+}
+
+/* The low weights decide for an output in some twenty. */
+AVX2_INLINE void reduce_4(uint8_t *out, const int16_t *planes, size_t plane_stride,
+                          const brim_tap_table *table, size_t i)
+{
+    const __m128i interleave =
+        _mm_setr_epi8(0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11, NONE, NONE, NONE, NONE);
+    const __m128i rounding = _mm_set1_epi32(BRIM_ROUNDING);
+    four_splits splits = load_splits(table->outputs + i);
+    __m256i r_sums[4], g_sums[4], b_sums[4];
+
+#pragma GCC unroll 4
+    for (size_t j = 0; j < 4; j++)
+        add_products(&r_sums[j], &g_sums[j], &b_sums[j],
+                     planes + (table->start[i + j] - table->origin), plane_stride,
+                     table->taps + 2 * (i + j) * table->stride, table->outputs[i + j].n_taps);
+    __m128i r = _mm_add_epi32(_mm_sllv_epi32(add_up(r_sums), splits.shift), rounding);
+    __m128i g = _mm_add_epi32(_mm_sllv_epi32(add_up(g_sums), splits.shift), rounding);
+    __m128i b = _mm_add_epi32(_mm_sllv_epi32(add_up(b_sums), splits.shift), rounding);
+    __m128i low = _mm_sub_epi32(splits.middle, splits.slack);
+    __m128i high = _mm_add_epi32(splits.middle, splits.slack);
+    __m128i least = to_bytes(_mm_add_epi32(r, low), _mm_add_epi32(g, low), _mm_add_epi32(b, low));
+    __m128i most = to_bytes(_mm_add_epi32(r, high), _mm_add_epi32(g, high), _mm_add_epi32(b, high));
+
+    if (_mm_movemask_epi8(_mm_cmpeq_epi8(least, most)) != 0xffff)
+        least = add_low(r, g, b, planes, plane_stride, table, i);
+    least = _mm_shuffle_epi8(least, interleave);
+    int32_t last = _mm_extract_epi32(least, 2);
+    _mm_storel_epi64((__m128i *)out, least);
+    memcpy(out + 8, &last, 4);
+}
+
+/* The last four may overlap those before. */
 AVX2 static void reduce(uint8_t *out, size_t n_out, const int16_t *planes, size_t plane_stride,
                         const brim_tap_table *table)
 {
-    for (size_t i = 0; i < n_out; i++) {
-        const int16_t *r = planes + (table->start[i] - table->origin);
-        const int16_t *g = r + plane_stride, *b = g + plane_stride;
-        const int16_t *high = table->taps + 2 * i * table->stride, *low = high + table->stride;
-        __m256i r_high = _mm256_setzero_si256(), g_high = r_high, b_high = r_high;
-        __m256i r_low = r_high, g_low = r_high, b_low = r_high;
-
-        for (size_t t = 0; t < table->n_taps[i]; t += BRIM_TAP_BLOCK) {
-            __m256i h = _mm256_loadu_si256((const __m256i *)(high + t));
-            __m256i l = _mm256_loadu_si256((const __m256i *)(low + t));
-            __m256i v = _mm256_loadu_si256((const __m256i *)(r + t));
-
-            multiply_add(&r_high, v, h);
-            multiply_add(&r_low, v, l);
-            v = _mm256_loadu_si256((const __m256i *)(g + t));
-            multiply_add(&g_high, v, h);
-            multiply_add(&g_low, v, l);
-            v = _mm256_loadu_si256((const __m256i *)(b + t));
-            multiply_add(&b_high, v, h);
-            multiply_add(&b_low, v, l);
-        }
-        put_pixel(out + 3 * i, join(r_high, r_low), join(g_high, g_low), join(b_high, b_low));
+    if (n_out < 4) {
+        brim_kernels_plain()->reduce(out, n_out, planes, plane_stride, table);
+        return;
     }
+    for (size_t i = 0; i + 4 <= n_out; i += 4)
+        reduce_4(out + 3 * i, planes, plane_stride, table, i);
+    if (n_out % 4 != 0) reduce_4(out + 3 * (n_out - 4), planes, plane_stride, table, n_out - 4);
 }
 
 /* 8 bytes times a weight. */

@@ -14,277 +14,22 @@
  * quarter as often. Sums exist for the lines that are open at the moment, in a ring.
  *
  * Where neither direction is blended, a line is picked out of one row and none of this is needed.
- *
- * All of it lives in one allocation whose size follows from the spec.
  */
 #include "image/resample.h"
 
 #include <assert.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/fail.h"
-#include "base/size.h"
 #include "image/kernels.h"
-
-#define PLANE_PX 1024 /* pixels that are split at once, roughly: 6 KiB */
-
-/* An output line whose sums are being made. */
-typedef struct open_line {
-    uint32_t start, end; /* stored rows it is made of */
-    int32_t *taps;       /* [end - start] */
-    int32_t *sums;       /* [line_bytes] */
-} open_line;
-
-struct brim_resampler {
-    const brim_alloc *mem;
-    const brim_kernels *kernels;
-    brim_line_sink sink;
-    void *sink_ctx;
-    size_t total_bytes;
-
-    brim_axis along, across;
-    bool along_first;
-    bool picks; /* both axes do: no batch, no sums */
-
-    /* Sizes of what lies in the allocation behind this struct. */
-    uint32_t n_slots;    /* lines open at once, at most */
-    size_t line_bytes;   /* of a line that is added up: 3 x pixels */
-    size_t row_stride;   /* bytes between the rows of a batch */
-    size_t along_stride; /* taps of one output along, padded */
-    size_t n_at_once;    /* outputs along whose inputs fit the planes */
-    size_t plane_stride; /* 16-bit numbers in a plane, padding included */
-
-    open_line *slots;       /* [n_slots]; line p of the stream is in slot p % n_slots */
-    uint32_t *along_start;  /* [along.n_wanted], from along.in_first */
-    uint32_t *along_n_taps; /* [along.n_wanted], padded */
-    int16_t *along_taps;    /* [along.n_wanted][2][along_stride] */
-    int32_t *scratch_taps;  /* [along.max_taps] */
-    int16_t *planes;        /* [3][plane_stride] */
-    uint8_t *row;           /* 3 x width, where rows are not read into the batch itself */
-    uint8_t *batch;         /* [BRIM_BATCH_ROWS][row_stride] */
-    uint8_t *line;          /* a finished line across, line_bytes */
-    uint8_t *reduced;       /* that line reduced along, where along comes second */
-
-    uint32_t next_row;  /* stored row that comes next */
-    uint32_t batch_row; /* stored row that batch begins with */
-    uint32_t n_batched;
-    uint32_t n_opened, n_closed; /* lines of the stream begun and finished, from the first one */
-};
-
-/* --- the plan -------------------------------------------------------------------------------- */
-
-static bool goes_vertically_first(const brim_axis *horizontal, const brim_axis *vertical,
-                                  brim_resample_order order)
-{
-    uint64_t width = horizontal->n_in, new_width = horizontal->n_out;
-    uint64_t height = vertical->n_in, new_height = vertical->n_out;
-
-    if (height <= new_height) return false;
-    if (order == BRIM_ORDER_CLASSIC) return height > 100 * width;
-    return height - new_height > 2 * (width > new_width ? width - new_width : 0);
-}
-
-static brim_status plan_axes(brim_resampler *self, const brim_resample_spec *spec, brim_error *err)
-{
-    uint8_t o = spec->orientation;
-    bool transposed = brim_orientation_is_transposed(o);
-    brim_axis horizontal = {
-        .n_in = transposed ? spec->height : spec->width,
-        .n_out = spec->new_width,
-        .first = spec->crop_x,
-        .n_wanted = spec->crop_width,
-        .flipped = o == 2 || o == 3 || o == 6 || o == 7,
-        .filter = spec->filter,
-    };
-    brim_axis vertical = {
-        .n_in = transposed ? spec->width : spec->height,
-        .n_out = spec->new_height,
-        .first = spec->crop_y,
-        .n_wanted = spec->crop_height,
-        .flipped = o == 3 || o == 4 || o == 7 || o == 8,
-        .filter = spec->filter,
-    };
-
-    self->along = transposed ? vertical : horizontal;
-    self->across = transposed ? horizontal : vertical;
-    bool vertical_first = goes_vertically_first(&horizontal, &vertical, spec->order);
-    self->along_first = vertical_first == transposed;
-    self->picks = brim_axis_picks(&self->along) && brim_axis_picks(&self->across);
-    brim_status status = brim_axis_init(&self->along, err);
-    return status == BRIM_OK ? brim_axis_init(&self->across, err) : status;
-}
-
-/* Lines come in stored order; with flipped rows the last upright one is finished first. */
-static uint32_t line_index(const brim_resampler *self, uint32_t p)
-{
-    return self->across.flipped ? self->across.n_wanted - 1 - p : p;
-}
-
-/* First and last batch that line p of the stream has a part in. */
-static void line_batches(const brim_resampler *self, uint32_t p, uint32_t *first, uint32_t *last)
-{
-    uint32_t start, n_taps;
-
-    brim_axis_bounds(&self->across, line_index(self, p), &start, &n_taps);
-    *first = (start - self->across.in_first) / BRIM_BATCH_ROWS;
-    *last = (start + n_taps - 1 - self->across.in_first) / BRIM_BATCH_ROWS;
-}
-
-/* Neither end of a line's range goes back as p grows, so two pointers see every batch's lines. */
-static uint32_t most_open_lines(const brim_resampler *self)
-{
-    uint32_t most = 0, oldest = 0, first, last, ignored;
-
-    for (uint32_t p = 0; p < self->across.n_wanted; p++) {
-        line_batches(self, p, &first, &ignored);
-        for (line_batches(self, oldest, &ignored, &last); last < first;
-             line_batches(self, oldest, &ignored, &last))
-            oldest++;
-        if (p - oldest + 1 > most) most = p - oldest + 1;
-    }
-    return most;
-}
-
-/* --- the allocation -------------------------------------------------------------------------- */
-
-/* Measures when base is NULL, hands out when it is not. */
-typedef struct layout {
-    unsigned char *base;
-    size_t used;
-    bool overflow;
-} layout;
-
-static void *take(layout *at, size_t n, size_t each)
-{
-    size_t bytes, end;
-
-    if (brim_mul_bytes(n, each, &bytes) != BRIM_OK ||
-        brim_add_bytes(at->used, bytes, &end) != BRIM_OK ||
-        brim_add_bytes(end, 63, &end) != BRIM_OK) {
-        at->overflow = true;
-        return NULL;
-    }
-    void *p = at->base ? at->base + at->used : NULL;
-    at->used = end / 64 * 64;
-    return p;
-}
-
-static size_t round_up(size_t n, size_t multiple)
-{
-    return (n + multiple - 1) / multiple * multiple;
-}
-
-/*
- * Rows that decoders write begin a little off a vector's boundary. libjpeg-turbo writes those on
- * one past the caches, straight to memory, and here they are read again at once: that cost as much
- * as a fifth of the decoding.
- */
-#define OFF_BOUNDARY 8
-
-static size_t row_bytes(uint32_t width)
-{
-    return round_up(3 * (size_t)width, 64); /* each row is as far off as the first one */
-}
-
-static uint8_t *take_rows(layout *at, size_t n, size_t stride)
-{
-    uint8_t *rows = take(at, n, stride + OFF_BOUNDARY);
-
-    return rows ? rows + OFF_BOUNDARY : NULL;
-}
-
-/* The planes are so small that they stay in the fastest cache, whatever the width. */
-static void plan_planes(brim_resampler *self)
-{
-    double scale = self->along.scale;
-    size_t n_wanted = self->along.n_wanted, fits = 0;
-
-    self->along_stride = round_up(self->along.max_taps, BRIM_TAP_BLOCK);
-    if (self->along_stride < PLANE_PX) fits = (size_t)((PLANE_PX - self->along_stride) / scale);
-    self->n_at_once = fits < 1 ? 1 : fits < n_wanted ? fits : n_wanted;
-    size_t n_between = (size_t)ceil((self->n_at_once - 1) * scale) + 1; /* first starts, rounded */
-    self->plane_stride = round_up(n_between + self->along_stride, BRIM_TAP_BLOCK);
-}
-
-/* Sizes first: 3 bytes times 32 bits cannot overflow 64, and `take` watches the products. */
-static void plan_sizes(brim_resampler *self, uint32_t width)
-{
-    size_t n_needed = (size_t)self->along.in_end - self->along.in_first;
-
-    self->n_slots = most_open_lines(self);
-    self->line_bytes = 3 * (self->along_first ? (size_t)self->along.n_wanted : n_needed);
-    self->row_stride = self->along_first ? self->line_bytes : row_bytes(width);
-    plan_planes(self);
-}
-
-static void lay_out_picking(brim_resampler *self, layout *at, uint32_t width)
-{
-    take(at, 1, sizeof(*self));
-    self->along_start = take(at, self->along.n_wanted, sizeof(uint32_t));
-    self->row = take_rows(at, 1, row_bytes(width));
-    self->line = take(at, 3, self->along.n_wanted);
-}
-
-static void lay_out_blending(brim_resampler *self, layout *at, uint32_t width)
-{
-    size_t n_slots = self->n_slots, n_along = self->along.n_wanted;
-    bool resamples_along = !brim_axis_is_identity(&self->along);
-
-    take(at, 1, sizeof(*self));
-    self->slots = take(at, n_slots, sizeof(open_line));
-    unsigned char *taps = take(at, n_slots, self->across.max_taps * sizeof(int32_t));
-    unsigned char *sums = take(at, n_slots, self->line_bytes * sizeof(int32_t));
-    if (resamples_along) {
-        self->along_start = take(at, n_along, sizeof(uint32_t));
-        self->along_n_taps = take(at, n_along, sizeof(uint32_t));
-        self->along_taps = take(at, n_along, 2 * self->along_stride * sizeof(int16_t));
-        self->scratch_taps = take(at, self->along.max_taps, sizeof(int32_t));
-        self->planes = take(at, 3 * self->plane_stride, sizeof(int16_t));
-    }
-    if (self->along_first) self->row = take_rows(at, 1, row_bytes(width));
-    self->batch = take_rows(at, BRIM_BATCH_ROWS, self->row_stride);
-    self->line = take(at, 1, self->line_bytes);
-    if (!self->along_first) self->reduced = take(at, 3, n_along);
-
-    for (size_t i = 0; at->base && i < n_slots; i++) {
-        self->slots[i].taps = (int32_t *)(taps + i * self->across.max_taps * sizeof(int32_t));
-        self->slots[i].sums = (int32_t *)(sums + i * self->line_bytes * sizeof(int32_t));
-    }
-}
-
-static void lay_out(brim_resampler *self, layout *at, uint32_t width)
-{
-    if (self->picks)
-        lay_out_picking(self, at, width);
-    else
-        lay_out_blending(self, at, width);
-}
-
-static brim_status plan(brim_resampler *self, const brim_resample_spec *spec, brim_error *err)
-{
-    layout at = {0};
-
-    assert(spec->width > 0 && spec->height > 0);
-    assert(spec->orientation >= 1 && spec->orientation <= 8);
-    *self = (brim_resampler){0};
-    brim_status status = plan_axes(self, spec, err);
-    if (status != BRIM_OK) return status;
-    if (!self->picks) plan_sizes(self, spec->width);
-    lay_out(self, &at, spec->width);
-    if (at.overflow)
-        return brim_fail(err, BRIM_E_ARG, "resampling %u x %u pixels to %u x %u takes too much",
-                         spec->width, spec->height, spec->new_width, spec->new_height);
-    self->total_bytes = at.used;
-    return BRIM_OK;
-}
+#include "image/resample_plan.h"
 
 brim_status brim_resampler_bytes(const brim_resample_spec *spec, size_t *out_bytes, brim_error *err)
 {
     brim_resampler planned;
 
     *out_bytes = 0;
-    brim_status status = plan(&planned, spec, err);
+    brim_status status = brim_resampler_plan(&planned, spec, err);
     if (status == BRIM_OK) *out_bytes = planned.total_bytes;
     return status;
 }
@@ -309,11 +54,7 @@ static void fill_along_taps(brim_resampler *self)
         brim_axis_bounds(&self->along, i, &start, &n_taps);
         brim_axis_taps(&self->along, i, self->scratch_taps);
         self->along_start[i] = start - self->along.in_first;
-        self->along_n_taps[i] = (uint32_t)round_up(n_taps, BRIM_TAP_BLOCK);
-        for (uint32_t t = 0; t < n_taps; t++) {
-            high[t] = (int16_t)((self->scratch_taps[t] + 128) >> 8);
-            low[t] = (int16_t)(self->scratch_taps[t] - high[t] * 256);
-        }
+        self->along_outputs[i] = brim_split_taps_of(self->scratch_taps, n_taps, high, low);
     }
 }
 
@@ -324,7 +65,7 @@ brim_status brim_resampler_create(const brim_alloc *mem, const brim_resample_spe
     brim_resampler planned;
 
     *out = NULL;
-    brim_status status = plan(&planned, spec, err);
+    brim_status status = brim_resampler_plan(&planned, spec, err);
     if (status != BRIM_OK) return status;
     brim_resampler *self = brim_alloc_zeroed(mem, planned.total_bytes, &status);
     if (!self)
@@ -336,7 +77,7 @@ brim_status brim_resampler_create(const brim_alloc *mem, const brim_resample_spe
     self->sink = sink;
     self->sink_ctx = sink_ctx;
     self->batch_row = self->across.in_first;
-    lay_out(self, &(layout){.base = (unsigned char *)self}, spec->width);
+    brim_resampler_lay_out(self, spec->width);
     if (self->picks)
         fill_along_picks(self);
     else if (!brim_axis_is_identity(&self->along))
@@ -371,7 +112,7 @@ static void blend_along(brim_resampler *self, const uint8_t *in, uint8_t *out)
         uint32_t last = self->along.flipped ? start[0] : start[n - 1];
         size_t end = last + self->along_stride < n_in ? last + self->along_stride : n_in;
         brim_tap_table table = {.start = start,
-                                .n_taps = self->along_n_taps + i,
+                                .outputs = self->along_outputs + i,
                                 .taps = self->along_taps + 2 * i * self->along_stride,
                                 .stride = self->along_stride,
                                 .origin = first};
@@ -401,7 +142,7 @@ static void reduce_along(brim_resampler *self, const uint8_t *in, uint8_t *out)
 static void open_lines(brim_resampler *self, uint32_t end)
 {
     while (self->n_opened < self->across.n_wanted) {
-        uint32_t i = line_index(self, self->n_opened);
+        uint32_t i = brim_resampler_line(self, self->n_opened);
         uint32_t start, n_taps;
 
         brim_axis_bounds(&self->across, i, &start, &n_taps);
@@ -440,7 +181,7 @@ static void close_line(brim_resampler *self, const open_line *line)
         reduce_along(self, self->line, self->reduced);
         finished = self->reduced;
     }
-    self->sink(self->sink_ctx, line_index(self, self->n_closed), finished);
+    self->sink(self->sink_ctx, brim_resampler_line(self, self->n_closed), finished);
     self->n_closed++;
 }
 
@@ -466,7 +207,7 @@ static void pick(brim_resampler *self, uint32_t row)
     uint32_t start, n_taps;
 
     for (bool fresh = true; self->n_closed < self->across.n_wanted; fresh = false) {
-        uint32_t idx = line_index(self, self->n_closed);
+        uint32_t idx = brim_resampler_line(self, self->n_closed);
 
         brim_axis_bounds(&self->across, idx, &start, &n_taps);
         if (start != row) return;

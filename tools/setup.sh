@@ -26,6 +26,7 @@ PYVIPS='pyvips==3.2.0 pyvips-binary==8.18.7'
 BUILD_PACKAGES='gcc g++ libc6-dev cmake ninja-build pkg-config libjpeg-dev libpng-dev zlib1g-dev libwebp-dev libgif-dev liblcms2-dev libsqlite3-dev
     libjansson-dev libxxhash-dev ca-certificates python3 python3-venv'
 TEST_PACKAGES='libcmocka-dev libvips-tools'
+HEIF_PLUGINS='libheif-plugin-libde265 libheif-plugin-dav1d' # libheif's decoders where they are packages of their own
 
 tools=$(cd "$(dirname "$0")" && pwd)
 export ORT_DISABLE_TELEMETRY=1 # the runtime's Python package notes down and sends what it runs on
@@ -98,6 +99,15 @@ packages()
     as_root apt-get -qq update >"$tmp/log" 2>&1 || say "apt-get update failed (is there a network?), going on without"
     quietly 'apt-get install' as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends \
         -o DPkg::Lock::Timeout=300 install $missing
+}
+
+# known NAME...: those of the packages that this suite has.
+known()
+{
+    command -v apt-cache >/dev/null || return 0
+    for package; do
+        [ -z "$(apt-cache show "$package" 2>/dev/null)" ] || echo "$package"
+    done
 }
 
 # apt_in FOLDER COMMAND...: apt-get with lists, status and cache of its own, so that it needs no root and shares nothing.
@@ -365,6 +375,7 @@ test_stage()
     tidy=
     if [ "$(. /etc/os-release && echo "$ID$VERSION_ID")" = debian12 ]; then tidy=clang-tidy-14; fi
     build_stage $TEST_PACKAGES $tidy
+    packages $(known $HEIF_PLUGINS)
     venv venv-test "$tools/requirements-test.txt"
     venv venv-pillow12 "$tools/requirements-pillow12.txt"
     model

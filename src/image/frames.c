@@ -103,7 +103,7 @@ static brim_status open_frame(const brim_vips_kind *kind, const brim_alloc *mem,
                               brim_decoder **out, brim_error *err)
 {
     brim_vips_image *image;
-    brim_samples samples;
+    brim_samples samples = {0};
     const brim_vips *vips;
 
     *out = NULL;
@@ -166,7 +166,7 @@ static brim_status heif_probe(const brim_vips_kind *kind, const brim_encoded *fi
                               size_t full_chroma_tenths, brim_image_info *info, brim_error *err)
 {
     brim_heif_facts facts = brim_heif_read_facts(file->data, file->bytes);
-    brim_samples samples;
+    brim_samples samples = {0};
 
     if (brim_boxes_are_cut(file->data, file->bytes) && !file->options->accept_truncated)
         return brim_fail(err, BRIM_E_FORMAT, "truncated %s", kind->name);
@@ -211,7 +211,7 @@ static bool jxl_matches(const uint8_t *data, size_t bytes)
 
 static brim_status jxl_probe(const brim_encoded *file, brim_image_info *info, brim_error *err)
 {
-    brim_samples samples;
+    brim_samples samples = {0};
 
     if (file->data[0] == 0 && brim_boxes_are_cut(file->data, file->bytes) &&
         !file->options->accept_truncated)
@@ -249,7 +249,7 @@ static size_t openjpeg_bytes(const brim_jp2k_header *h)
 static brim_status jp2k_probe(const brim_encoded *file, brim_image_info *info, brim_error *err)
 {
     brim_jp2k_header header;
-    brim_samples samples;
+    brim_samples samples = {0};
 
     brim_status status = brim_jp2k_read_header(file->data, file->bytes, &header, err);
     if (status != BRIM_OK) return status;

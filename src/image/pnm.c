@@ -6,6 +6,7 @@
  */
 #include "image/decoder.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -171,9 +172,9 @@ static brim_status settle(const pnm_header *h, const brim_reader_options *option
 
 static brim_status pnm_probe(const brim_encoded *file, brim_image_info *info, brim_error *err)
 {
-    brim_samples samples;
+    brim_samples samples = {0};
+    size_t row_bytes = 0, all;
     pnm_header h;
-    size_t row_bytes, all;
 
     brim_status status = read_header(file, &h, err);
     if (status == BRIM_OK) status = stored_bytes(&h, &row_bytes, err);
@@ -224,6 +225,7 @@ static brim_status read_sample(pnm_decoder *self, size_t i, uint32_t *out, brim_
 /* Pillow's: rounded half to even, as Python rounds; full 8 and 16 bits as they are. */
 static uint32_t scale(uint32_t v, uint32_t max, uint32_t top)
 {
+    assert(max > 0);
     if (v > max) v = max;
     if (max == top) return v;
     uint64_t product = (uint64_t)v * top, whole = product / max, twice = 2 * (product % max);
@@ -233,10 +235,10 @@ static uint32_t scale(uint32_t v, uint32_t max, uint32_t top)
 static brim_status read_row(pnm_decoder *self, brim_error *err)
 {
     size_t n = (size_t)self->info->width * self->header.n_bands;
-    size_t stored;
+    size_t stored = 0;
 
     for (size_t i = 0; i < n; i++) {
-        uint32_t v;
+        uint32_t v = 0;
 
         brim_status status = read_sample(self, i, &v, err);
         if (status != BRIM_OK) return status;

@@ -152,7 +152,7 @@ static size_t library_bytes(const brim_tiff_header *h, const brim_samples *sampl
 static brim_status tiff_probe(const brim_encoded *file, brim_image_info *info, brim_error *err)
 {
     brim_tiff_header header;
-    brim_samples samples;
+    brim_samples samples = {0};
     const brim_vips *vips;
 
     brim_status status = brim_tiff_read_header(file->data, file->bytes, &header, err);
@@ -179,7 +179,7 @@ static brim_status tiff_open(const brim_alloc *mem, const brim_encoded *file,
 {
     brim_vips_image *image;
     brim_tiff_header header;
-    brim_samples samples;
+    brim_samples samples = {0};
     const brim_vips *vips;
 
     *out = NULL;

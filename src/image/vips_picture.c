@@ -139,7 +139,7 @@ size_t brim_vips_decoder_bytes(void)
 static brim_status check(const vips_decoder *self, brim_error *err)
 {
     const brim_vips *vips = self->vips;
-    brim_sample_type type;
+    brim_sample_type type = BRIM_SAMPLE_U8;
 
     brim_status status = brim_vips_sample_type(vips, self->kind, self->image, &type, err);
     if (status != BRIM_OK) return status;

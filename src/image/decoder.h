@@ -13,13 +13,15 @@ typedef struct brim_decoder brim_decoder;
 
 /* The bytes of a file, and how they are to be read. */
 typedef struct brim_encoded {
-    const uint8_t *data;
-    size_t bytes;
+    const uint8_t *data; /* all of it; or, where there is a descriptor, the beginning */
+    size_t bytes;        /* of the file */
     const brim_reader_options *options; /* not NULL */
+    int fd;                             /* the file, only for formats that take it; -1 = none */
 } brim_encoded;
 
 typedef struct brim_format {
     const char *name;
+    bool takes_fd; /* can be read from a descriptor, without the file in memory */
 
     /* Do the bytes begin as this format does? */
     bool (*matches)(const uint8_t *data, size_t bytes);

@@ -38,15 +38,20 @@ static brim_status refuse(const uint8_t *data, size_t bytes, brim_error *err)
     return brim_fail(err, BRIM_E_UNSUPPORTED, "%s: not among the formats read here", name);
 }
 
-static brim_status probe(const brim_encoded *file, const brim_format **out_format,
-                         brim_image_info *info, brim_error *err)
+/* NULL where no format begins so. */
+static const brim_format *find_format(const void *data, size_t bytes)
 {
-    const brim_format *format = NULL;
+    for (size_t i = 0; i < sizeof(FORMATS) / sizeof(FORMATS[0]); i++) {
+        if (FORMATS[i]->matches(data, bytes)) return FORMATS[i];
+    }
+    return NULL;
+}
+
+static brim_status probe(const brim_encoded *file, const brim_format *format, brim_image_info *info,
+                         brim_error *err)
+{
     uint64_t max_px = file->options->max_px;
 
-    for (size_t i = 0; i < sizeof(FORMATS) / sizeof(FORMATS[0]) && !format; i++) {
-        if (FORMATS[i]->matches(file->data, file->bytes)) format = FORMATS[i];
-    }
     if (!format) return refuse(file->data, file->bytes, err);
 
     *info = (brim_image_info){.format = format->name, .shrink = 1, .orientation = 1, .depth = 8};
@@ -59,20 +64,17 @@ static brim_status probe(const brim_encoded *file, const brim_format **out_forma
         return brim_fail(err, BRIM_E_FORMAT,
                          "image too large: %llu pixels, limit %llu (--max-pixels)",
                          (unsigned long long)n_px, (unsigned long long)max_px);
-    *out_format = format;
     return BRIM_OK;
 }
 
-brim_status brim_reader_open(const brim_alloc *mem, const void *data, size_t bytes,
-                             const brim_reader_options *options, brim_reader **out, brim_error *err)
+static const brim_reader_options PLAIN = {0};
+
+static brim_status open_file(const brim_alloc *mem, brim_encoded file, const brim_format *format,
+                             brim_reader **out, brim_error *err)
 {
-    static const brim_reader_options PLAIN = {0};
-    brim_encoded file = {data, bytes, options ? options : &PLAIN};
-    const brim_format *format = NULL;
     brim_image_info info;
 
-    *out = NULL;
-    brim_status status = probe(&file, &format, &info, err);
+    brim_status status = probe(&file, format, &info, err);
     if (status != BRIM_OK) return status;
     brim_reader *self = brim_alloc_zeroed(mem, sizeof(*self), &status);
     if (!self) return brim_fail(err, status, "reader: no memory for %zu bytes", sizeof(*self));
@@ -88,6 +90,33 @@ brim_status brim_reader_open(const brim_alloc *mem, const void *data, size_t byt
     }
     *out = self;
     return BRIM_OK;
+}
+
+brim_status brim_reader_open(const brim_alloc *mem, const void *data, size_t bytes,
+                             const brim_reader_options *options, brim_reader **out, brim_error *err)
+{
+    brim_encoded file = {data, bytes, options ? options : &PLAIN, -1};
+
+    *out = NULL;
+    return open_file(mem, file, find_format(data, bytes), out, err);
+}
+
+bool brim_reader_takes_fd(const void *head, size_t head_bytes)
+{
+    const brim_format *format = find_format(head, head_bytes);
+
+    return format && format->takes_fd;
+}
+
+brim_status brim_reader_open_fd(const brim_alloc *mem, int fd, uint64_t bytes, const void *head,
+                                size_t head_bytes, const brim_reader_options *options,
+                                brim_reader **out, brim_error *err)
+{
+    brim_encoded file = {head, (size_t)bytes, options ? options : &PLAIN, fd};
+
+    *out = NULL;
+    assert(bytes >= head_bytes && brim_reader_takes_fd(head, head_bytes));
+    return open_file(mem, file, find_format(head, head_bytes), out, err);
 }
 
 const brim_image_info *brim_reader_info(const brim_reader *self)

@@ -47,6 +47,9 @@ typedef struct brim_image_info {
     size_t foreign_bytes; /* the part of it that libraries take past the reader's allocator */
 } brim_image_info;
 
+/* Of a file's first bytes, enough for every format to be recognised and refused. */
+enum { BRIM_HEAD_BYTES = 4096 };
+
 /* Of 8-bit rows that come as they are stored. */
 static inline brim_image_info brim_image_info_of(uint32_t width, uint32_t height,
                                                  uint8_t orientation)
@@ -73,6 +76,16 @@ typedef struct brim_reader brim_reader;
 brim_status brim_reader_open(const brim_alloc *mem, const void *data, size_t bytes,
                              const brim_reader_options *options, brim_reader **out,
                              brim_error *err);
+
+/*
+ * For files that are too large to be held: may one that begins with these bytes be read from its
+ * descriptor? Then brim_reader_open_fd() takes that, a regular file of `bytes`, and its first
+ * head_bytes; both must outlive the reader, and the file's offset is the reader's.
+ */
+bool brim_reader_takes_fd(const void *head, size_t head_bytes);
+brim_status brim_reader_open_fd(const brim_alloc *mem, int fd, uint64_t bytes, const void *head,
+                                size_t head_bytes, const brim_reader_options *options,
+                                brim_reader **out, brim_error *err);
 
 /* Valid while the reader lives. */
 const brim_image_info *brim_reader_info(const brim_reader *reader);

@@ -126,14 +126,15 @@ static size_t codec_bytes(const brim_tiff_header *h)
 
 /* libtiff, beside the cache behind it: blocks as stored and decoded, lists of where they lie. */
 static size_t library_bytes(const brim_tiff_header *h, const brim_samples *samples,
-                            const brim_image_info *info)
+                            const brim_image_info *info, bool from_fd)
 {
     size_t pixel_bytes = samples->pixel.n_bands * brim_sample_bytes(samples->pixel.type);
     bool line_by_line =
         h->block_height > MANY_ROWS && !h->planar && h->photometric != BRIM_TIFF_YCBCR;
     size_t bytes = codec_bytes(h) + 3 * h->entries_bytes;
 
-    if (h->compression != BRIM_TIFF_UNCOMPRESSED) bytes += h->largest_block_bytes;
+    if (h->compression != BRIM_TIFF_UNCOMPRESSED || (from_fd && !line_by_line))
+        bytes += h->largest_block_bytes;
     if (h->associated_alpha > 0)
         bytes += multiply(FLOAT_ROWS * sizeof(float) * h->n_samples, info->width);
     if (h->tiled) {
@@ -155,7 +156,7 @@ static brim_status tiff_probe(const brim_encoded *file, brim_image_info *info, b
     brim_samples samples = {0};
     const brim_vips *vips;
 
-    brim_status status = brim_tiff_read_header(file->data, file->bytes, &header, err);
+    brim_status status = brim_tiff_read_header(file, &header, err);
     if (status != BRIM_OK) return status;
     if (header.truncated && !file->options->accept_truncated)
         return brim_fail(err, BRIM_E_FORMAT, "truncated TIFF");
@@ -169,7 +170,7 @@ static brim_status tiff_probe(const brim_encoded *file, brim_image_info *info, b
     info->depth = (uint8_t)header.bits;
     info->ignored_bands = samples.ignored_bands;
     info->whole_frame = header.block_height == header.height;
-    info->foreign_bytes = library_bytes(&header, &samples, info);
+    info->foreign_bytes = library_bytes(&header, &samples, info, file->fd >= 0);
     info->scratch_bytes = info->foreign_bytes + brim_vips_decoder_bytes();
     return BRIM_OK;
 }
@@ -183,7 +184,7 @@ static brim_status tiff_open(const brim_alloc *mem, const brim_encoded *file,
     const brim_vips *vips;
 
     *out = NULL;
-    brim_status status = brim_tiff_read_header(file->data, file->bytes, &header, err);
+    brim_status status = brim_tiff_read_header(file, &header, err);
     if (status == BRIM_OK) status = settle(&header, file->options, &samples, err);
     if (status == BRIM_OK) status = brim_vips_open(TIFF.what, TIFF.loader, &vips, err);
     if (status == BRIM_OK) status = brim_vips_open_image(vips, &TIFF, file, &image, err);
@@ -193,6 +194,7 @@ static brim_status tiff_open(const brim_alloc *mem, const brim_encoded *file,
 
 const brim_format brim_format_tiff = {
     .name = "TIFF",
+    .takes_fd = true,
     .matches = brim_tiff_matches,
     .probe = tiff_probe,
     .open = tiff_open,

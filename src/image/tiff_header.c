@@ -14,6 +14,7 @@
 
 #include "base/fail.h"
 #include "image/raw.h"
+#include "image/window.h"
 #include "image/xmp.h"
 
 enum {
@@ -50,6 +51,7 @@ enum {
     MAX_SAMPLES = 10000,
     MAX_SIDE = 10000000, /* libvips has no larger pictures */
     MAX_TILE_SIDE = 10000,
+    MAX_MAKE = 64,
 };
 
 /* The values of one tag, found to lie inside the file; n is 0 where the tag is missing. */
@@ -60,7 +62,7 @@ typedef struct values {
 } values;
 
 typedef struct tiff {
-    const uint8_t *data;
+    brim_window window;
     size_t bytes;
     bool big_endian;
     bool big; /* BigTIFF */
@@ -79,12 +81,13 @@ static brim_status broken(brim_error *err, const char *how)
 }
 
 /* n bytes, 1 to 8, which the caller knows to be there. */
-static uint64_t read_number(const tiff *t, size_t at, size_t n)
+static uint64_t read_number(tiff *t, size_t at, size_t n)
 {
+    const uint8_t *p = brim_window_look(&t->window, at, n);
     uint64_t v = 0;
 
     for (size_t i = 0; i < n; i++)
-        v = v << 8 | t->data[at + (t->big_endian ? i : n - 1 - i)];
+        v = v << 8 | p[t->big_endian ? i : n - 1 - i];
     return v;
 }
 
@@ -119,7 +122,7 @@ static brim_status open_directory(tiff *t, brim_error *err)
 }
 
 /* Of a tag that comes twice the first counts, as libtiff has it. */
-static brim_status find(const tiff *t, uint32_t tag, values *out, brim_error *err)
+static brim_status find(tiff *t, uint32_t tag, values *out, brim_error *err)
 {
     size_t word = t->big ? 8 : 4, entry_bytes = t->big ? 20 : 12;
 
@@ -141,14 +144,14 @@ static brim_status find(const tiff *t, uint32_t tag, values *out, brim_error *er
 }
 
 /* Of values that are there. */
-static uint64_t value(const tiff *t, const values *v, uint64_t i)
+static uint64_t value(tiff *t, const values *v, uint64_t i)
 {
     size_t unit = type_bytes(v->type);
 
     return is_whole_number(v->type) ? read_number(t, v->at + (size_t)i * unit, unit) : 0;
 }
 
-static brim_status find_number(const tiff *t, uint32_t tag, uint32_t otherwise, uint32_t *out,
+static brim_status find_number(tiff *t, uint32_t tag, uint32_t otherwise, uint32_t *out,
                                brim_error *err)
 {
     values v;
@@ -163,7 +166,7 @@ static brim_status find_number(const tiff *t, uint32_t tag, uint32_t otherwise, 
 
 /* --- raw files of cameras -------------------------------------------------------------------- */
 
-static brim_status refuse_cameras(const tiff *t, brim_error *err)
+static brim_status refuse_cameras(tiff *t, brim_error *err)
 {
     values dng, make, sub;
     uint32_t subfile;
@@ -175,13 +178,15 @@ static brim_status refuse_cameras(const tiff *t, brim_error *err)
     if (status != BRIM_OK) return status;
     if (dng.n > 0) return brim_raw_refuse("DNG", err);
     if (make.n == 0 || sub.n == 0 || !(subfile & REDUCED)) return BRIM_OK;
-    const char *kind = brim_raw_of_maker((const char *)t->data + make.at, (size_t)make.n);
+    size_t n = make.n < MAX_MAKE ? (size_t)make.n : MAX_MAKE;
+    const uint8_t *name = brim_window_look(&t->window, make.at, n);
+    const char *kind = brim_raw_of_maker((const char *)name, n);
     return kind ? brim_raw_refuse(kind, err) : BRIM_OK;
 }
 
 /* --- the picture ----------------------------------------------------------------------------- */
 
-static brim_status read_samples(const tiff *t, brim_tiff_header *h, brim_error *err)
+static brim_status read_samples(tiff *t, brim_tiff_header *h, brim_error *err)
 {
     values bits, extra, subsampling;
     uint32_t planar;
@@ -221,7 +226,7 @@ static brim_status read_samples(const tiff *t, brim_tiff_header *h, brim_error *
 }
 
 /* libvips makes one band of a palette that is all grey. */
-static brim_status read_palette(const tiff *t, brim_tiff_header *h, brim_error *err)
+static brim_status read_palette(tiff *t, brim_tiff_header *h, brim_error *err)
 {
     values palette;
 
@@ -238,7 +243,7 @@ static brim_status read_palette(const tiff *t, brim_tiff_header *h, brim_error *
     return BRIM_OK;
 }
 
-static brim_status read_shape(const tiff *t, brim_tiff_header *h, brim_error *err)
+static brim_status read_shape(tiff *t, brim_tiff_header *h, brim_error *err)
 {
     uint32_t tile_width, tile_height, rows_per_strip;
 
@@ -268,7 +273,7 @@ static brim_status read_shape(const tiff *t, brim_tiff_header *h, brim_error *er
 }
 
 /* Where the strips or tiles lie. A writer may leave their lengths out, and sparse ones are 0, 0. */
-static brim_status read_blocks(const tiff *t, brim_tiff_header *h, brim_error *err)
+static brim_status read_blocks(tiff *t, brim_tiff_header *h, brim_error *err)
 {
     values offsets, counts;
 
@@ -291,7 +296,18 @@ static brim_status read_blocks(const tiff *t, brim_tiff_header *h, brim_error *e
     return BRIM_OK;
 }
 
-static brim_status read_rest(const tiff *t, brim_tiff_header *h, brim_error *err)
+/* Of a file that is not in memory only the packet's beginning is looked at. */
+static uint8_t xmp_orientation(tiff *t, const values *xmp)
+{
+    const brim_encoded *file = t->window.file;
+    size_t n = (size_t)xmp->n * type_bytes(xmp->type);
+
+    if (file->fd < 0) return brim_xmp_orientation(file->data + xmp->at, n);
+    if (n > BRIM_WINDOW_BYTES) n = BRIM_WINDOW_BYTES;
+    return brim_xmp_orientation(brim_window_look(&t->window, xmp->at, n), n);
+}
+
+static brim_status read_rest(tiff *t, brim_tiff_header *h, brim_error *err)
 {
     size_t entry_bytes = t->big ? 20 : 12;
     uint32_t orientation;
@@ -300,8 +316,7 @@ static brim_status read_rest(const tiff *t, brim_tiff_header *h, brim_error *err
     brim_status status = find(t, TAG_XMP, &xmp, err);
     if (status == BRIM_OK) status = find_number(t, TAG_ORIENTATION, UINT32_MAX, &orientation, err);
     if (status != BRIM_OK) return status;
-    if (orientation == UINT32_MAX && xmp.n > 0)
-        orientation = brim_xmp_orientation(t->data + xmp.at, (size_t)xmp.n * type_bytes(xmp.type));
+    if (orientation == UINT32_MAX && xmp.n > 0) orientation = xmp_orientation(t, &xmp);
     h->orientation = orientation >= 1 && orientation <= 8 ? (uint8_t)orientation : 1;
     for (size_t i = 0; i < t->n_entries; i++) {
         size_t at = t->directory + i * entry_bytes;
@@ -320,13 +335,13 @@ bool brim_tiff_matches(const uint8_t *data, size_t bytes)
            memcmp(data, "II+\0", 4) == 0 || memcmp(data, "MM\0+", 4) == 0;
 }
 
-brim_status brim_tiff_read_header(const uint8_t *data, size_t bytes, brim_tiff_header *out,
-                                  brim_error *err)
+brim_status brim_tiff_read_header(const brim_encoded *file, brim_tiff_header *out, brim_error *err)
 {
-    tiff t = {.data = data, .bytes = bytes, .big_endian = data[0] == 'M'};
+    tiff t = {.bytes = file->bytes, .big_endian = file->data[0] == 'M'};
 
     *out = (brim_tiff_header){0};
-    t.big = data[2] == '+' || data[3] == '+';
+    brim_window_init(&t.window, file);
+    t.big = file->data[2] == '+' || file->data[3] == '+';
     brim_status status = open_directory(&t, err);
     if (status == BRIM_OK) status = refuse_cameras(&t, err);
     if (status == BRIM_OK) status = read_samples(&t, out, err);
@@ -334,5 +349,6 @@ brim_status brim_tiff_read_header(const uint8_t *data, size_t bytes, brim_tiff_h
     if (status == BRIM_OK) status = read_shape(&t, out, err);
     if (status == BRIM_OK) status = read_blocks(&t, out, err);
     if (status == BRIM_OK) status = read_rest(&t, out, err);
+    if (t.window.failed) return brim_fail(err, BRIM_E_IO, "cannot be read to its end");
     return status;
 }

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "brimful/status.h"
+#include "image/decoder.h"
 
 enum {
     BRIM_TIFF_WHITE_IS_ZERO = 0,
@@ -69,7 +69,6 @@ bool brim_tiff_matches(const uint8_t *data, size_t bytes);
  * ("broken TIFF: ..."), BRIM_E_UNSUPPORTED for a camera's raw file, whose first picture is only a
  * thumbnail. That pixel data is missing is no failure here: out->truncated tells.
  */
-brim_status brim_tiff_read_header(const uint8_t *data, size_t bytes, brim_tiff_header *out,
-                                  brim_error *err);
+brim_status brim_tiff_read_header(const brim_encoded *file, brim_tiff_header *out, brim_error *err);
 
 #endif /* BRIM_IMAGE_TIFF_HEADER_H */

@@ -38,6 +38,8 @@ typedef struct symbol {
 
 static const symbol FUNCTIONS[] = {
     {"vips_tiffload_buffer", offsetof(brim_vips, load_tiff)},
+    {"vips_tiffload_source", offsetof(brim_vips, load_tiff_source)},
+    {"vips_source_new_from_descriptor", offsetof(brim_vips, source_new)},
     {"vips_heifload_buffer", offsetof(brim_vips, load_heif)},
     {"vips_jxlload_buffer", offsetof(brim_vips, load_jxl)},
     {"vips_jp2kload_buffer", offsetof(brim_vips, load_jp2k)},

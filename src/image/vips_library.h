@@ -38,8 +38,13 @@ typedef enum brim_vips_format {
 /* A vips_XXXload_buffer(): names and values follow *out, then NULL; not 0 is a failure. */
 typedef int (*brim_vips_loader)(void *data, size_t bytes, brim_vips_image **out, ...);
 
+/* A VipsSource over a descriptor, which it takes a duplicate of; a GObject too. */
+typedef struct brim_vips_source brim_vips_source;
+
 typedef struct brim_vips {
     brim_vips_loader load_tiff;
+    int (*load_tiff_source)(brim_vips_source *source, brim_vips_image **out, ...);
+    brim_vips_source *(*source_new)(int fd);
     brim_vips_loader load_heif;
     brim_vips_loader load_jxl;
     brim_vips_loader load_jp2k;

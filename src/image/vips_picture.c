@@ -60,17 +60,33 @@ static brim_status vips_fail(const brim_vips *vips, const brim_vips_kind *kind, 
     return brim_fail(err, BRIM_E_FORMAT, "broken %s: %s", kind->name, words);
 }
 
+/* An image holds on to its source. */
+static int load_fd(const brim_vips *vips, int fd, int fail_on, brim_vips_image **out)
+{
+    brim_vips_source *source = vips->source_new(fd);
+
+    if (!source) return -1;
+    int rc =
+        vips->load_tiff_source(source, out, "access", ACCESS_SEQUENTIAL, "fail_on", fail_on, NULL);
+    vips->unref(source);
+    return rc;
+}
+
 brim_status brim_vips_open_image(const brim_vips *vips, const brim_vips_kind *kind,
                                  const brim_encoded *file, brim_vips_image **out, brim_error *err)
 {
     int fail_on = file->options->accept_truncated ? FAIL_ON_NONE : FAIL_ON_TRUNCATED;
     brim_vips_loader load;
+    int rc;
 
     *out = NULL;
     memcpy(&load, (const char *)vips + kind->load_at, sizeof(load));
-    if (load((void *)(uintptr_t)file->data, file->bytes, out, "access", ACCESS_SEQUENTIAL,
-             "fail_on", fail_on, NULL) == 0)
-        return BRIM_OK;
+    if (file->fd >= 0)
+        rc = load_fd(vips, file->fd, fail_on, out);
+    else
+        rc = load((void *)(uintptr_t)file->data, file->bytes, out, "access", ACCESS_SEQUENTIAL,
+                  "fail_on", fail_on, NULL);
+    if (rc == 0) return BRIM_OK;
     *out = NULL;
     return vips_fail(vips, kind, err);
 }

@@ -159,9 +159,50 @@ static fetch_end read_file(reader *self, brim_item *item, int fd, size_t bytes)
     return FETCH_FAILED;
 }
 
+/*
+ * A file that the room for reading ahead cannot hold is read while it is decoded, where its format
+ * can do that: the item keeps it open, and its beginning.
+ */
+static fetch_end keep_open(reader *self, brim_item *item, int fd, size_t bytes, bool *kept)
+{
+    const brim_alloc *heap = brim_heap();
+    size_t got = 0;
+    void *head;
+
+    *kept = false;
+    if (bytes <= self->fetch->options.pool->capacity_bytes || bytes < BRIM_HEAD_BYTES)
+        return FETCHED;
+    brim_status status =
+        brim_item_take_data(item, self->fetch->options.pool, BRIM_HEAD_BYTES, &item->record.error);
+    if (status != BRIM_OK) return close_file(self, item, fd) ? FETCH_FAILED : FETCH_ABANDONED;
+    head = item->data;
+    item->data = NULL;
+    begin_read(self, item);
+    int why = read_all(self, fd, head, BRIM_HEAD_BYTES, &got);
+    bool takes_fd = why == 0 && brim_reader_takes_fd(head, got);
+    if (!takes_fd) why = lseek(fd, 0, SEEK_SET) < 0 ? errno : why;
+    if (!end_read(self)) {
+        close(fd);
+        brim_alloc_release(heap, head, BRIM_HEAD_BYTES);
+        return FETCH_ABANDONED;
+    }
+    item->data = head;
+    item->data_bytes = got;
+    if (takes_fd) {
+        item->fd = fd;
+        *kept = true;
+        return FETCHED;
+    }
+    brim_item_drop_data(item);
+    if (why == 0) return FETCHED;
+    brim_fail(&item->record.error, BRIM_E_IO, "%s", strerror(why));
+    return close_file(self, item, fd) ? FETCH_FAILED : FETCH_ABANDONED;
+}
+
 static fetch_end fetch_item(reader *self, brim_item *item)
 {
     struct stat info;
+    bool kept;
     int fd = -1;
 
     if (strlen(item->record.row->path) >= sizeof(self->path)) {
@@ -173,7 +214,8 @@ static fetch_end fetch_item(reader *self, brim_item *item)
     if (end != FETCHED) return end;
     item->record.file_bytes = info.st_size;
     item->record.mtime_ns = brim_timespec_ns(info.st_mtim);
-    return read_file(self, item, fd, (size_t)info.st_size);
+    end = keep_open(self, item, fd, (size_t)info.st_size, &kept);
+    return end != FETCHED || kept ? end : read_file(self, item, fd, (size_t)info.st_size);
 }
 
 /* False: this thread was given up. */

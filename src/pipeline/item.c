@@ -1,6 +1,8 @@
 /* item.c - items and the bytes they hold. */
 #include "pipeline/item.h"
 
+#include <unistd.h>
+
 #include "base/fail.h"
 #include "pipeline/tiled.h"
 
@@ -13,6 +15,7 @@ brim_status brim_item_create(const brim_alloc *mem, brim_row *row, brim_item **o
     if (!item) return status;
     item->mem = mem;
     item->record.row = row;
+    item->fd = -1;
     item->record.file_bytes = item->record.mtime_ns = -1;
     *out = item;
     return BRIM_OK;
@@ -35,11 +38,22 @@ brim_status brim_item_take_data(brim_item *item, brim_file_pool *pool, size_t by
     return BRIM_OK;
 }
 
+brim_status brim_item_open_reader(const brim_item *item, const brim_reader_options *options,
+                                  brim_reader **out, brim_error *err)
+{
+    if (item->fd < 0)
+        return brim_reader_open(brim_heap(), item->data, item->data_bytes, options, out, err);
+    return brim_reader_open_fd(brim_heap(), item->fd, (uint64_t)item->record.file_bytes, item->data,
+                               item->data_bytes, options, out, err);
+}
+
 void brim_item_drop_data(brim_item *item)
 {
     brim_alloc_release(brim_heap(), item->data, item->pool_bytes);
     item->data = NULL;
     item->data_bytes = 0;
+    if (item->fd >= 0) close(item->fd);
+    item->fd = -1;
     if (item->pool) brim_file_pool_give_back(item->pool, item->pool_bytes);
     item->pool = NULL;
 }

@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "image/reader.h"
 #include "pipeline/file_pool.h"
 #include "store/record.h"
 
@@ -25,6 +26,7 @@ typedef struct brim_item {
     size_t pool_bytes;    /* of the room, and allocated at data */
     uint8_t *data;
     size_t data_bytes; /* that hold the file; fewer where it shrank under us */
+    int fd; /* the file, of which data holds the beginning only; -1: data holds all of it */
 } brim_item;
 
 /* Takes the row over on success only. */
@@ -34,7 +36,11 @@ brim_status brim_item_create(const brim_alloc *mem, brim_row *row, brim_item **o
 brim_status brim_item_take_data(brim_item *item, brim_file_pool *pool, size_t bytes,
                                 brim_error *err);
 
-/* Gives the file's bytes back early: they are not needed after decoding. */
+/* Opens the picture, wherever its bytes are. */
+brim_status brim_item_open_reader(const brim_item *item, const brim_reader_options *options,
+                                  brim_reader **out, brim_error *err);
+
+/* Gives the file back early: it is not needed after decoding. */
 void brim_item_drop_data(brim_item *item);
 
 /* Accepts NULL. */

@@ -174,6 +174,47 @@ static void let_all_go(void)
     usleep(50000); /* they end by themselves, touching nothing of the run; sanitizers would tell */
 }
 
+/* A sparse file of 3 MiB that begins so, three times the room that files have. */
+static const char *write_large(void **state, const char *name, const char *head, size_t n)
+{
+    const char *path = temp_path(state, name);
+    FILE *f = fopen(path, "wb");
+
+    assert_non_null(f);
+    assert_int_equal(fwrite(head, 1, n, f), n);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(truncate(path, 3 << 20), 0);
+    return path;
+}
+
+static void keeps_a_file_beyond_its_room_open_where_its_format_allows(void **state)
+{
+    run r;
+    void *popped;
+
+    begin(&r, 10000000000u);
+    send(&r, "tiff", write_large(state, "large.tif", "II*\0\x08\0\0\0", 8));
+    assert_int_equal(brim_queue_pop(r.items, &popped), BRIM_OK);
+    brim_item *item = popped;
+    assert_true(item->fd >= 0);
+    assert_int_equal(item->data_bytes, BRIM_HEAD_BYTES);
+    assert_int_equal(item->record.file_bytes, 3 << 20);
+    assert_memory_equal(item->data, "II*\0", 4);
+    assert_int_equal(lseek(item->fd, 0, SEEK_END), 3 << 20);
+    brim_item_destroy(item);
+
+    send(&r, "jpeg", write_large(state, "large.jpg", "\xff\xd8\xff\xe0", 4));
+    assert_int_equal(brim_queue_pop(r.items, &popped), BRIM_OK);
+    item = popped;
+    assert_int_equal(item->fd, -1);
+    assert_int_equal(item->data_bytes, 3 << 20);
+    assert_memory_equal(item->data, "\xff\xd8\xff\xe0\0", 5);
+    brim_item_destroy(item);
+    watch_to_the_end(&r);
+    assert_int_equal(r.n_failed, 0);
+    end(&r);
+}
+
 static void reads_whole_files(void **state)
 {
     run r;
@@ -270,6 +311,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, temp_dir_setup, temp_dir_teardown)
     const struct CMUnitTest tests[] = {
         TEST(reads_whole_files),
+        TEST(keeps_a_file_beyond_its_room_open_where_its_format_allows),
         TEST(says_why_something_cannot_be_read),
         TEST(a_file_that_hangs_stops_nobody),
         TEST(a_hanging_file_does_not_hold_up_a_stop),

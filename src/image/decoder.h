@@ -26,6 +26,9 @@ typedef struct brim_format {
     /* Do the bytes begin as this format does? */
     bool (*matches)(const uint8_t *data, size_t bytes);
 
+    /* Another format that reads this file better; NULL = none. Itself NULL where there never is. */
+    const struct brim_format *(*variant)(const brim_encoded *file);
+
     /* Fills in info from the header alone: all but the format's name, row_width and n_rows. What it
      * leaves alone is orientation 1 and depth 8. */
     brim_status (*probe)(const brim_encoded *file, brim_image_info *info, brim_error *err);

@@ -72,8 +72,10 @@ static const brim_reader_options PLAIN = {0};
 static brim_status open_file(const brim_alloc *mem, brim_encoded file, const brim_format *format,
                              brim_reader **out, brim_error *err)
 {
+    const brim_format *variant = format && format->variant ? format->variant(&file) : NULL;
     brim_image_info info;
 
+    if (variant) format = variant;
     brim_status status = probe(&file, format, &info, err);
     if (status != BRIM_OK) return status;
     brim_reader *self = brim_alloc_zeroed(mem, sizeof(*self), &status);

@@ -272,19 +272,26 @@ static brim_status read_shape(tiff *t, brim_tiff_header *h, brim_error *err)
     return BRIM_OK;
 }
 
+static brim_status find_offsets(tiff *t, const brim_tiff_header *h, values *out, brim_error *err)
+{
+    brim_status status = find(t, h->tiled ? TAG_TILE_OFFSETS : TAG_STRIP_OFFSETS, out, err);
+
+    if (status == BRIM_OK && out->n == 0) status = find(t, TAG_STRIP_OFFSETS, out, err);
+    if (status != BRIM_OK) return status;
+    if (out->n == 0) return broken(err, "no pixels in it");
+    return out->n < h->n_blocks ? broken(err, "too few strips or tiles") : BRIM_OK;
+}
+
 /* Where the strips or tiles lie. A writer may leave their lengths out, and sparse ones are 0, 0. */
 static brim_status read_blocks(tiff *t, brim_tiff_header *h, brim_error *err)
 {
     values offsets, counts;
 
-    brim_status status = find(t, h->tiled ? TAG_TILE_OFFSETS : TAG_STRIP_OFFSETS, &offsets, err);
-    if (status == BRIM_OK && offsets.n == 0) status = find(t, TAG_STRIP_OFFSETS, &offsets, err);
+    brim_status status = find_offsets(t, h, &offsets, err);
     if (status == BRIM_OK)
         status = find(t, h->tiled ? TAG_TILE_BYTES : TAG_STRIP_BYTES, &counts, err);
     if (status == BRIM_OK && counts.n == 0) status = find(t, TAG_STRIP_BYTES, &counts, err);
     if (status != BRIM_OK) return status;
-    if (offsets.n == 0) return broken(err, "no pixels in it");
-    if (offsets.n < h->n_blocks) return broken(err, "too few strips or tiles");
     for (size_t i = 0; i < h->n_blocks; i++) {
         uint64_t at = value(t, &offsets, i), n = i < counts.n ? value(t, &counts, i) : 0;
 
@@ -335,13 +342,20 @@ bool brim_tiff_matches(const uint8_t *data, size_t bytes)
            memcmp(data, "II+\0", 4) == 0 || memcmp(data, "MM\0+", 4) == 0;
 }
 
+static void open_tiff(tiff *t, const brim_encoded *file)
+{
+    t->bytes = file->bytes;
+    t->big_endian = file->data[0] == 'M';
+    t->big = file->data[2] == '+' || file->data[3] == '+';
+    brim_window_init(&t->window, file);
+}
+
 brim_status brim_tiff_read_header(const brim_encoded *file, brim_tiff_header *out, brim_error *err)
 {
-    tiff t = {.bytes = file->bytes, .big_endian = file->data[0] == 'M'};
+    tiff t;
 
-    *out = (brim_tiff_header){0};
-    brim_window_init(&t.window, file);
-    t.big = file->data[2] == '+' || file->data[3] == '+';
+    open_tiff(&t, file);
+    *out = (brim_tiff_header){.big_endian = t.big_endian};
     brim_status status = open_directory(&t, err);
     if (status == BRIM_OK) status = refuse_cameras(&t, err);
     if (status == BRIM_OK) status = read_samples(&t, out, err);
@@ -349,6 +363,23 @@ brim_status brim_tiff_read_header(const brim_encoded *file, brim_tiff_header *ou
     if (status == BRIM_OK) status = read_shape(&t, out, err);
     if (status == BRIM_OK) status = read_blocks(&t, out, err);
     if (status == BRIM_OK) status = read_rest(&t, out, err);
+    if (t.window.failed) return brim_fail(err, BRIM_E_IO, "cannot be read to its end");
+    return status;
+}
+
+brim_status brim_tiff_read_offsets(const brim_encoded *file, uint64_t *out, brim_error *err)
+{
+    brim_tiff_header header = {0};
+    values offsets;
+    tiff t;
+
+    open_tiff(&t, file);
+    brim_status status = open_directory(&t, err);
+    if (status == BRIM_OK) status = read_samples(&t, &header, err);
+    if (status == BRIM_OK) status = read_shape(&t, &header, err);
+    if (status == BRIM_OK) status = find_offsets(&t, &header, &offsets, err);
+    for (size_t i = 0; status == BRIM_OK && i < header.n_blocks; i++)
+        out[i] = value(&t, &offsets, i);
     if (t.window.failed) return brim_fail(err, BRIM_E_IO, "cannot be read to its end");
     return status;
 }

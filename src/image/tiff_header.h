@@ -50,6 +50,7 @@ typedef struct brim_tiff_header {
     uint32_t associated_alpha; /* the sample, from 0, that colours were multiplied by; 0 = none */
     bool planar;               /* each sample has strips or tiles of its own */
     bool tiled;
+    bool big_endian;
     bool subsampled; /* YCbCr with fewer chroma samples */
     bool grey_palette;
     uint32_t block_width; /* of a tile; of a strip the picture's */
@@ -70,5 +71,8 @@ bool brim_tiff_matches(const uint8_t *data, size_t bytes);
  * thumbnail. That pixel data is missing is no failure here: out->truncated tells.
  */
 brim_status brim_tiff_read_header(const brim_encoded *file, brim_tiff_header *out, brim_error *err);
+
+/* Where its header->n_blocks strips or tiles lie, as the file says it, unchecked. */
+brim_status brim_tiff_read_offsets(const brim_encoded *file, uint64_t *out, brim_error *err);
 
 #endif /* BRIM_IMAGE_TIFF_HEADER_H */

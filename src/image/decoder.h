@@ -68,6 +68,7 @@ extern const brim_format brim_format_jpeg;
 extern const brim_format brim_format_png;
 extern const brim_format brim_format_webp;
 extern const brim_format brim_format_gif;
+extern const brim_format brim_format_bmp;
 extern const brim_format brim_format_pnm;
 extern const brim_format brim_format_raw;
 extern const brim_format brim_format_tiff;

@@ -11,8 +11,8 @@
 #include "image/sniff.h"
 
 static const brim_format *const FORMATS[] = {
-    &brim_format_jpeg, &brim_format_png,  &brim_format_webp,
-    &brim_format_gif,  &brim_format_pnm,  &brim_format_raw, /* before TIFF, as which some begin */
+    &brim_format_jpeg, &brim_format_png,  &brim_format_webp, &brim_format_gif,
+    &brim_format_bmp,  &brim_format_pnm,  &brim_format_raw, /* before TIFF, as which some begin */
     &brim_format_tiff, &brim_format_avif,                   /* before HEIC, as which some begin */
     &brim_format_heic, &brim_format_jxl,  &brim_format_jp2k,
 };

@@ -1,5 +1,5 @@
 /*
- * sniff.c - recognises what is not a JPEG, PNG or WebP, so that the failure can say what it is.
+ * sniff.c - recognises what no decoder here reads, so that the failure can say what it is.
  */
 #include "image/sniff.h"
 
@@ -75,12 +75,6 @@ static bool is_netpbm(const uint8_t *data, size_t bytes)
            ((data[1] >= '1' && data[1] <= '7') || data[1] == 'F' || data[1] == 'f');
 }
 
-/* "BM" alone is too little: two reserved numbers after the size are zero. */
-static bool is_bmp(const uint8_t *data, size_t bytes)
-{
-    return bytes >= 14 && memcmp(data, "BM", 2) == 0 && memcmp(data + 6, "\0\0\0\0", 4) == 0;
-}
-
 static const char *sniff_text(const uint8_t *data, size_t bytes, bool *is_picture)
 {
     if (bytes >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0) {
@@ -111,7 +105,6 @@ const char *brim_sniff(const uint8_t *data, size_t bytes, bool *is_picture)
         return s->name;
     }
     *is_picture = true;
-    if (is_bmp(data, bytes)) return "a BMP picture";
     if (is_netpbm(data, bytes)) return "a Netpbm picture";
     *is_picture = false;
     return sniff_text(data, bytes, is_picture);

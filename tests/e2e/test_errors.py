@@ -133,7 +133,7 @@ def test_unreadable_pictures_are_failures_and_the_others_are_done(tmp_path, phot
         "cut2.jpg": (jpeg[:-2], "truncated"), "cut40.jpg": (jpeg[:-40], "truncated"),
         "half.jpg": (jpeg[:len(jpeg) // 2], "truncated"), "empty.png": (b"", "empty"),
         "page.jpg": (b"<!DOCTYPE html><html>", "HTML"), "text.png": (b"hello", "not a picture"),
-        "anim.gif": (b"GIF89a" + bytes(30), "GIF"), "half.png": ((photos / "01.png").read_bytes()[:3000], "truncated"),
+        "design.jpg": (b"8BPS" + bytes(30), "Photoshop"), "half.png": ((photos / "01.png").read_bytes()[:3000], "truncated"),
         "half.webp": ((photos / "02.webp").read_bytes()[:900], ""),
     }
     Image.open(photos / "00.jpg").save(photos / "progressive.jpg", progressive=True)

@@ -22,7 +22,6 @@ static void notices_every_cut(void **state)
     each("masks565.bmp", check_every_cut);
     each("core32.bmp", check_every_cut);
     each("rle8_odd.bmp", check_every_cut);
-    each("rle8_all_literal.bmp", check_every_cut);
 }
 
 static void keeps_the_rows_before_a_cut(const fixture_picture *picture)

@@ -21,6 +21,7 @@ typedef struct brim_encoded {
 
 typedef struct brim_format {
     const char *name;
+    bool needs_libvips;
     bool takes_fd; /* can be read from a descriptor, without the file in memory */
 
     /* Do the bytes begin as this format does? */

@@ -278,6 +278,7 @@ static brim_status jp2k_open(const brim_alloc *mem, const brim_encoded *file,
 #define FORMAT(ID, NAME)                                                                           \
     const brim_format brim_format_##ID = {                                                         \
         .name = NAME,                                                                              \
+        .needs_libvips = true,                                                                     \
         .matches = ID##_matches,                                                                   \
         .probe = ID##_probe,                                                                       \
         .open = ID##_open,                                                                         \

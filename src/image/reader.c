@@ -9,6 +9,7 @@
 #include "image/decoder.h"
 #include "image/icc.h"
 #include "image/sniff.h"
+#include "image/vips_library.h"
 
 static const brim_format *const FORMATS[] = {
     &brim_format_jpeg, &brim_format_png,  &brim_format_webp, &brim_format_gif,
@@ -101,6 +102,18 @@ brim_status brim_reader_open(const brim_alloc *mem, const void *data, size_t byt
 
     *out = NULL;
     return open_file(mem, file, find_format(data, bytes), out, err);
+}
+
+size_t brim_reader_start_bytes(const void *head, size_t head_bytes)
+{
+    const brim_format *format = find_format(head, head_bytes);
+
+    return format && format->needs_libvips ? brim_vips_start_bytes() : 0;
+}
+
+bool brim_reader_start_library(void)
+{
+    return brim_vips_start();
 }
 
 bool brim_reader_takes_fd(const void *head, size_t head_bytes)

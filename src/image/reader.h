@@ -87,6 +87,15 @@ brim_status brim_reader_open_fd(const brim_alloc *mem, int fd, uint64_t bytes, c
                                 size_t head_bytes, const brim_reader_options *options,
                                 brim_reader **out, brim_error *err);
 
+/*
+ * The first picture of some kinds starts a large library, which stays resident for the rest of the
+ * process: how much memory that takes, 0 where these first bytes need none, or it was tried.
+ * Whoever keeps account reserves it and then starts the library; else brim_reader_open() does.
+ * False: it could not be started, and took next to nothing.
+ */
+size_t brim_reader_start_bytes(const void *head, size_t head_bytes);
+bool brim_reader_start_library(void);
+
 /* Valid while the reader lives. */
 const brim_image_info *brim_reader_info(const brim_reader *reader);
 

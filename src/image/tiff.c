@@ -124,6 +124,7 @@ static brim_status tiff_open(const brim_alloc *mem, const brim_encoded *file,
 
 const brim_format brim_format_tiff = {
     .name = "TIFF",
+    .needs_libvips = true,
     .takes_fd = true,
     .matches = brim_tiff_matches,
     .variant = brim_tiff_planes_variant,

@@ -8,12 +8,14 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/fail.h"
 
 enum {
+    START_BYTES = 32 << 20,
     LOG_ALL_LEVELS = 0xff, /* G_LOG_FLAG_FATAL, G_LOG_FLAG_RECURSION and each G_LOG_LEVEL */
 };
 
@@ -87,6 +89,7 @@ static const char *const WANTED[] = {"VipsForeignLoadJp2k", "VipsForeignLoadJxl"
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static brim_vips library;
 static const char *why = "";
+static atomic_bool tried;
 
 /*
  * Warnings of libvips, of the libraries behind it, and of GObject where a broken file makes libvips
@@ -128,6 +131,8 @@ static void hold_down(const starters *start)
 static void start_library(void)
 {
     starters start;
+
+    atomic_store(&tried, true);
     void *handle = dlopen("libvips.so.42", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 
     if (!handle) {
@@ -149,12 +154,23 @@ static void start_library(void)
     why = NULL;
 }
 
+size_t brim_vips_start_bytes(void)
+{
+    return atomic_load(&tried) ? 0 : START_BYTES;
+}
+
+bool brim_vips_start(void)
+{
+    pthread_once(&once, start_library);
+    return !why;
+}
+
 brim_status brim_vips_open(const char *what, const char *loader, const brim_vips **out,
                            brim_error *err)
 {
     *out = NULL;
-    pthread_once(&once, start_library);
-    if (why) return brim_fail(err, BRIM_E_UNSUPPORTED, "%s: needs libvips, %s", what, why);
+    if (!brim_vips_start())
+        return brim_fail(err, BRIM_E_UNSUPPORTED, "%s: needs libvips, %s", what, why);
     if (!library.type_find("VipsOperation", loader))
         return brim_fail(err, BRIM_E_UNSUPPORTED,
                          "%s: the libvips installed is built without this format", what);

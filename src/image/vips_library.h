@@ -2,8 +2,8 @@
  * vips_library.h - libvips, opened the first time that a picture needs it.
  *
  * It is neither linked nor needed to build: the few functions used are declared here, from its
- * public interface. Its start costs some 30 MiB and up to 0.1 s, once in a process; no picture pays
- * for that, it is found by brim_budget_measure() with all else that is resident and not ours.
+ * public interface. Its start costs 29 MiB and up to 0.1 s, once in a process, and no picture's
+ * prediction has that in it: see brim_vips_start_bytes().
  *
  * What it does by itself is held down: one thread, no cache of operations, no words on stderr, and
  * none of its loaders but those for TIFF, HEIF, JPEG XL and JPEG 2000 gets at bytes from strangers.
@@ -67,6 +67,12 @@ typedef struct brim_vips {
     void (*unref)(void *object);
     void (*release)(void *memory);
 } brim_vips;
+
+/* What starting it will take, measured and rounded up; 0 once that was tried. */
+size_t brim_vips_start_bytes(void);
+
+/* False: there is none, or it does not start. */
+bool brim_vips_start(void);
 
 /*
  * *out lives as long as the process. Where there is no libvips, or one without that loader

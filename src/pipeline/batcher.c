@@ -320,6 +320,17 @@ brim_status brim_batcher_reserve(brim_batcher *batcher, brim_account account, si
     return status;
 }
 
+brim_status brim_batcher_reserve_for_good(brim_batcher *batcher, brim_account account, size_t bytes,
+                                          const char *what, brim_error *err)
+{
+    brim_monitor_enter(&batcher->monitor);
+    brim_status status = reserve(batcher, account, bytes, what, err);
+    if (status == BRIM_OK) batcher->n_large--; /* nobody has to wait until it is given back */
+    brim_monitor_wake(&batcher->monitor);
+    brim_monitor_leave(&batcher->monitor);
+    return status;
+}
+
 brim_status brim_batcher_hold(brim_batcher *batcher, size_t bytes, brim_error *err)
 {
     brim_monitor_enter(&batcher->monitor);

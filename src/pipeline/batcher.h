@@ -69,6 +69,10 @@ brim_status brim_batcher_reserve(brim_batcher *batcher, brim_account account, si
                                  brim_error *err);
 void brim_batcher_give_back_bytes(brim_batcher *batcher, brim_account account, size_t bytes);
 
+/* The same for what stays for the rest of the run, named by `what` in the message. */
+brim_status brim_batcher_reserve_for_good(brim_batcher *batcher, brim_account account, size_t bytes,
+                                          const char *what, brim_error *err);
+
 /*
  * For a decoder that keeps memory over many slots: waits for bytes of it. One at a time: since it
  * waits for slots while it holds something, another one must never do the same.

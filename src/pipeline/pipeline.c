@@ -92,6 +92,7 @@ static void close_stages(brim_stages *stages)
 {
     brim_budget_set_floor(stages->options->budget, BRIM_ACCOUNT_ACTIVATIONS, 0);
     brim_budget_set_floor(stages->options->budget, BRIM_ACCOUNT_DECODERS, 0);
+    brim_budget_give_back(stages->options->budget, BRIM_ACCOUNT_OTHER, stages->library_bytes);
     brim_spool_fini(&stages->spool);
     if (stages->has_pool) brim_file_pool_fini(&stages->pool);
     brim_batcher_destroy(stages->batcher);

@@ -106,6 +106,49 @@ void brim_stages_note_picture(brim_stages *stages, brim_item *item, const brim_i
                        key, info->ignored_bands);
 }
 
+/* One thread does it, the others wait. */
+static bool claim_library(brim_stages *stages, const brim_item *item, size_t *bytes)
+{
+    brim_monitor_enter(&stages->monitor);
+    while (stages->starts_library)
+        brim_monitor_wait(&stages->monitor);
+    *bytes = brim_reader_start_bytes(item->data, item->data_bytes);
+    stages->starts_library = *bytes > 0;
+    brim_monitor_leave(&stages->monitor);
+    return *bytes > 0;
+}
+
+static brim_status start_library(brim_stages *stages, size_t bytes, brim_error *err)
+{
+    brim_status status = brim_batcher_reserve_for_good(stages->batcher, BRIM_ACCOUNT_OTHER, bytes,
+                                                       "libvips, for this format,", err);
+    bool started = status == BRIM_OK && brim_reader_start_library();
+
+    if (status == BRIM_OK && !started)
+        brim_budget_give_back(stages->options->budget, BRIM_ACCOUNT_OTHER, bytes);
+    brim_monitor_enter(&stages->monitor);
+    if (started) stages->library_bytes = bytes;
+    stages->starts_library = false;
+    brim_monitor_wake(&stages->monitor);
+    brim_monitor_leave(&stages->monitor);
+    return status;
+}
+
+brim_status brim_stages_open_reader(brim_stages *stages, const brim_item *item,
+                                    const brim_reader_options *options, brim_reader **out,
+                                    brim_error *err)
+{
+    size_t bytes;
+
+    *out = NULL;
+    if (brim_reader_start_bytes(item->data, item->data_bytes) > 0 &&
+        claim_library(stages, item, &bytes)) {
+        brim_status status = start_library(stages, bytes, err);
+        if (status != BRIM_OK) return status;
+    }
+    return brim_item_open_reader(item, options, out, err);
+}
+
 /* Reads all of the picture into the slot; fills or drops it. */
 static brim_status decode_into_slot(brim_stages *stages, brim_item *item, brim_reader *reader,
                                     const brim_slot *slot, brim_error *err)
@@ -143,8 +186,7 @@ static brim_status decode_item(brim_stages *stages, brim_item *item, brim_error 
     uint32_t height = 0, width = 0;
     brim_slot slot;
 
-    brim_status status = brim_reader_open(brim_heap(), item->data, item->data_bytes,
-                                          &options->reading, &reader, err);
+    brim_status status = brim_stages_open_reader(stages, item, &options->reading, &reader, err);
     if (status != BRIM_OK) return status;
     const brim_image_info *info = brim_reader_info(reader);
     brim_stages_note_picture(stages, item, info);

@@ -23,6 +23,8 @@ typedef struct brim_stages {
     brim_error error;       /* the first reason why the run cannot go on; status 0 = none */
     size_t n_decoding;      /* decoders that have not ended */
     size_t n_running;       /* threads that have not ended */
+    bool starts_library;    /* some decoder is about to: guarded by the monitor */
+    size_t library_bytes;   /* reserved for it, until the run ends */
     atomic_bool said_depth; /* that pictures of more than 8 bits are scaled was said */
     atomic_bool said_bands; /* that bands are left out was said */
     atomic_bool broken;     /* error is set: nothing is to be stored any more */
@@ -36,6 +38,11 @@ brim_claim brim_stages_claim(brim_stages *stages, const brim_row *row);
 
 /* What the header says goes into the record; what is left out of the picture is said, once. */
 void brim_stages_note_picture(brim_stages *stages, brim_item *item, const brim_image_info *info);
+
+/* Opens the item's picture; where that starts a library, memory for it is waited for before. */
+brim_status brim_stages_open_reader(brim_stages *stages, const brim_item *item,
+                                    const brim_reader_options *options, brim_reader **out,
+                                    brim_error *err);
 
 /* Cuts one item into tiles and sends them on. Takes it over. */
 void brim_stage_tile_item(brim_stages *stages, brim_item *item);

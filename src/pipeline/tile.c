@@ -248,7 +248,7 @@ static brim_status tile_item(cutter *self, brim_item *item, brim_error *err)
     brim_reader_options reading = options->reading;
 
     reading.max_px = 0; /* counted by rows of tiles instead */
-    brim_status status = brim_item_open_reader(item, &reading, &self->reader, err);
+    brim_status status = brim_stages_open_reader(self->stages, item, &reading, &self->reader, err);
     if (status != BRIM_OK) return status;
     self->info = brim_reader_info(self->reader);
     brim_stages_note_picture(self->stages, item, self->info);

@@ -34,15 +34,6 @@ foreach(test memory/arena session/onnx_memory)
     endif()
 endforeach()
 
-# Fuzz targets over their corpora. With clang, -fsanitize=fuzzer-no-link for everything and
-# -DBRIM_LIBFUZZER -fsanitize=fuzzer for this one make it a fuzzer.
-add_executable(fuzz_image fuzz/fuzz_image.c)
-target_include_directories(fuzz_image PRIVATE src)
-target_compile_options(fuzz_image PRIVATE ${BRIM_WARNINGS})
-target_link_libraries(fuzz_image PRIVATE brimful_inside)
-add_test(NAME fuzz/image COMMAND fuzz_image ${PROJECT_SOURCE_DIR}/fuzz/corpus/image)
-set_tests_properties(fuzz/image PROPERTIES ENVIRONMENT "${BRIM_SANITIZER_OPTIONS}")
-
 # The program that the documentation quotes.
 add_executable(example_embed examples/embed.c)
 target_compile_options(example_embed PRIVATE ${BRIM_WARNINGS})

@@ -34,7 +34,8 @@ typedef struct brim_format {
      * leaves alone is orientation 1 and depth 8. */
     brim_status (*probe)(const brim_encoded *file, brim_image_info *info, brim_error *err);
 
-    /* As brim_reader_shrink(): changes row_width, n_rows and the scratch. NULL where it cannot. */
+    /* As brim_reader_shrink(): changes row_width, n_rows and the scratch, which is as the probe
+     * told it. NULL where it cannot. */
     void (*shrink)(const brim_encoded *file, uint32_t factor, brim_image_info *info);
 
     /* Starts decoding what probe saw. file and info outlive the decoder. On failure *out is NULL.

@@ -163,6 +163,7 @@ static bool find_piece(const uint8_t *data, size_t bytes, unsigned wanted, unsig
     size_t at = 2;
     unsigned marker;
 
+    if (bytes < at) return false;
     while (next_marker(data, bytes, &at, &marker) && marker != MARKER_SOS && marker != MARKER_EOI) {
         if (stands_alone(marker)) continue;
         if (bytes - at < 2) return false;

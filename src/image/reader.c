@@ -23,9 +23,10 @@ struct brim_reader {
     brim_encoded file;
     const brim_format *format;
     brim_image_info info;
-    brim_decoder *decoder; /* NULL until the first row is asked for */
-    brim_icc *icc;         /* NULL: colours are left as they are */
-    brim_status ended;     /* BRIM_OK while rows may come, then why none do */
+    size_t format_scratch_bytes, format_foreign_bytes; /* of the info's, as the probe told */
+    brim_decoder *decoder;                             /* NULL until the first row is asked for */
+    brim_icc *icc;                                     /* NULL: colours are left as they are */
+    brim_status ended; /* BRIM_OK while rows may come, then why none do */
 };
 
 static brim_status refuse(const uint8_t *data, size_t bytes, brim_error *err)
@@ -68,6 +69,15 @@ static brim_status probe(const brim_encoded *file, const brim_format *format, br
     return BRIM_OK;
 }
 
+/* What a format does not know of: the reader itself, and the colour transform. */
+static void add_own_bytes(const brim_encoded *file, brim_image_info *info)
+{
+    info->scratch_bytes += sizeof(brim_reader);
+    if (!file->options->apply_icc) return;
+    info->scratch_bytes += BRIM_ICC_BYTES + BRIM_ICC_MAX_PROFILE_BYTES;
+    info->foreign_bytes += BRIM_ICC_BYTES + BRIM_ICC_MAX_PROFILE_BYTES;
+}
+
 static const brim_reader_options PLAIN = {0};
 
 static brim_status open_file(const brim_alloc *mem, brim_encoded file, const brim_format *format,
@@ -86,11 +96,9 @@ static brim_status open_file(const brim_alloc *mem, brim_encoded file, const bri
     self->file = file;
     self->format = format;
     self->info = info;
-    self->info.scratch_bytes += sizeof(*self);
-    if (file.options->apply_icc) {
-        self->info.scratch_bytes += BRIM_ICC_BYTES + BRIM_ICC_MAX_PROFILE_BYTES;
-        self->info.foreign_bytes += BRIM_ICC_BYTES + BRIM_ICC_MAX_PROFILE_BYTES;
-    }
+    self->format_scratch_bytes = info.scratch_bytes;
+    self->format_foreign_bytes = info.foreign_bytes;
+    add_own_bytes(&file, &self->info);
     *out = self;
     return BRIM_OK;
 }
@@ -143,7 +151,10 @@ void brim_reader_shrink(brim_reader *self, uint32_t factor)
 {
     assert(!self->decoder && (factor == 1 || factor == 2 || factor == 4 || factor == 8));
     if (!self->format->shrink || factor == 1) return;
+    self->info.scratch_bytes = self->format_scratch_bytes;
+    self->info.foreign_bytes = self->format_foreign_bytes;
     self->format->shrink(&self->file, factor, &self->info);
+    add_own_bytes(&self->file, &self->info);
 }
 
 /* Starts decoding, and the colour transform where one is wanted and possible. */

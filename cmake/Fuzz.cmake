@@ -1,6 +1,8 @@
 # Fuzz targets. With BRIM_FUZZ (preset fuzz, clang) each is a libFuzzer program; else it runs once
 # over its corpus, which is what CTest does with both.
 
+add_custom_target(fuzz)
+
 # brim_fuzz(<name> <source> [FORMAT <reader's name of it>] [SEEDS <folders of fixtures>])
 # The corpus is fuzz/corpus/<name>, if there is one, and the seeds.
 function(brim_fuzz name source)
@@ -10,6 +12,7 @@ function(brim_fuzz name source)
     target_include_directories(${target} PRIVATE src fuzz)
     target_compile_options(${target} PRIVATE ${BRIM_WARNINGS})
     target_link_libraries(${target} PRIVATE brimful_inside)
+    add_dependencies(fuzz ${target})
     if(F_FORMAT)
         target_compile_definitions(${target} PRIVATE FUZZ_FORMAT="${F_FORMAT}")
     endif()

@@ -1,4 +1,5 @@
 /* Tests of src/image/reader.c. */
+#include "image/icc.h"
 #include "image/pictures.h"
 
 #define ASSERT_REFUSED(BYTES, STATUS, MESSAGE)                                                     \
@@ -93,6 +94,39 @@ static void takes_nothing_before_the_first_row(void **state)
     fixture_each("", costs_little);
 }
 
+/* Shrinking foretells what it saves; what the reader and its colour transform take stays. */
+static void still_counts_itself(const fixture_picture *picture)
+{
+    brim_reader_options plain = {0}, colored = {.apply_icc = true};
+    brim_reader *readers[2];
+
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(brim_reader_open(brim_heap(), picture->data, picture->bytes,
+                                          i == 0 ? &plain : &colored, &readers[i], NULL),
+                         BRIM_OK);
+    }
+    for (uint32_t factor = 1; factor <= 8; factor *= 2) {
+        const brim_image_info *info = brim_reader_info(readers[0]),
+                              *more = brim_reader_info(readers[1]);
+        brim_reader_shrink(readers[0], factor);
+        brim_reader_shrink(readers[1], factor);
+        assert_int_equal(more->scratch_bytes - info->scratch_bytes,
+                         BRIM_ICC_BYTES + BRIM_ICC_MAX_PROFILE_BYTES);
+        assert_int_equal(more->foreign_bytes - info->foreign_bytes,
+                         BRIM_ICC_BYTES + BRIM_ICC_MAX_PROFILE_BYTES);
+    }
+    brim_reader_close(readers[0]);
+    brim_reader_close(readers[1]);
+}
+
+static void counts_itself_when_it_shrinks(void **state)
+{
+    (void)state;
+    assert_int_equal(fixture_each("rgb_444.jpg", still_counts_itself), 1);
+    assert_int_equal(fixture_each("lossy.webp", still_counts_itself), 1);
+    assert_int_equal(fixture_each("grey8.png", still_counts_itself), 1);
+}
+
 static void closes_nothing(void **state)
 {
     (void)state;
@@ -106,6 +140,7 @@ int main(void)
         cmocka_unit_test(holds_the_limit_of_pixels),
         cmocka_unit_test(repeats_its_last_word),
         cmocka_unit_test(takes_nothing_before_the_first_row),
+        cmocka_unit_test(counts_itself_when_it_shrinks),
         cmocka_unit_test(closes_nothing),
     };
 

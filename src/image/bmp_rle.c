@@ -7,7 +7,7 @@
  */
 #include "image/bmp_rle.h"
 
-#include <string.h>
+#include <assert.h>
 
 typedef struct unpacking {
     const uint8_t *data;
@@ -101,6 +101,7 @@ size_t brim_bmp_unpack(const brim_bmp_header *header, const uint8_t *data, size_
         .is_rle4 = header->packing == BRIM_BMP_RLE4,
     };
 
+    assert(u.width > 0);
     while (u.n < u.n_out && u.bytes - u.at >= 2) {
         const uint8_t *p = u.data + u.at;
         u.at += 2;

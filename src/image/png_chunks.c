@@ -120,7 +120,9 @@ static void note_xmp(const uint8_t *p, size_t n, orientations *found)
     bool packed = p[0] != 0;
     p += 2;
     n -= 2;
-    if (!skip_string(&p, &n) || !skip_string(&p, &n)) return;
+    for (int i = 0; i < 2; i++) {
+        if (!skip_string(&p, &n)) return;
+    }
     if (packed) {
         n = unpack(p, n, text, sizeof(text));
         p = text;

@@ -9,9 +9,11 @@ uint8_t brim_xmp_orientation(const uint8_t *xmp, size_t bytes)
 {
     static const char NAME[] = "tiff:Orientation";
     const size_t n = sizeof(NAME) - 1;
-    const uint8_t *at = xmp, *end = xmp + bytes;
+    const uint8_t *at = xmp, *end;
 
-    while (bytes > 0 && (at = memmem(at, (size_t)(end - at), NAME, n)) != NULL) {
+    if (bytes == 0) return 1; /* then there may be no pointer to add to */
+    end = xmp + bytes;
+    while ((at = memmem(at, (size_t)(end - at), NAME, n)) != NULL) {
         at += n;
         if (end - at >= 2 && at[0] == '>')
             at++;

@@ -46,14 +46,12 @@ bench-arena: all ## the memory that models run in: ours against the runtime's ow
 	@bench/arena
 	@bench/arena --limit auto
 
-<<<<<<< HEAD
 bench-images: all ## photos to tensors on one core, against Pillow and others
 	@tools/setup.sh bench
 	@$(CACHE)/venv-bench/bin/python bench/images
-=======
+
 fuzz: ## the fuzz targets with libFuzzer (clang): build/fuzz/fuzz_*; CONTRIBUTING.md says how they run
 	@cmake --preset fuzz $(CONFIGURE) >/dev/null && cmake --build build/fuzz --target fuzz
->>>>>>> 3aaab1f (fuzz: make fuzz, how to add a target, and a test that shrinking still counts all bytes)
 
 format: ## lay out the sources
 	@tools/check_format.sh --fix

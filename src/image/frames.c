@@ -17,8 +17,12 @@
 
 enum {
     INTERPRETATION_CMYK = 15, /* a VipsInterpretation */
+    BLOCK_SIDE = 64,
     LIBRARY_BYTES = 4 * 1024 * 1024,
     PIECE_BYTES = 5632 * 1024,
+    TILE_TABLE_BYTES = 10 * 1024, /* openjpeg's, of each tile as soon as it reads the header */
+    COMPONENT_TABLE_BYTES = 1280, /* and of each component in each tile */
+    MAX_TABLES_BYTES = 64 * 1024 * 1024,
     ALPHA_TENTHS = 55, /* a second picture, and both in one */
 };
 
@@ -33,9 +37,21 @@ static const brim_vips_kind JP2K = {"JPEG 2000", "a JPEG 2000 picture", "jp2kloa
 
 /* --- what all of them do --------------------------------------------------------------------- */
 
+/* Of inks in JPEG 2000 libvips takes no notice: its boxes tell. */
+static bool is_cmyk(const brim_vips *vips, const brim_vips_kind *kind, const brim_vips_image *image,
+                    const brim_encoded *file)
+{
+    brim_jp2k_header header;
+
+    if (vips->image_get_interpretation(image) == INTERPRETATION_CMYK) return true;
+    return kind == &JP2K &&
+           brim_jp2k_read_header(file->data, file->bytes, &header, NULL) == BRIM_OK &&
+           header.colours == BRIM_JP2K_CMYK;
+}
+
 static brim_status settle(const brim_vips *vips, const brim_vips_kind *kind,
-                          const brim_vips_image *image, const brim_reader_options *options,
-                          brim_samples *out, brim_error *err)
+                          const brim_vips_image *image, const brim_encoded *file, brim_samples *out,
+                          brim_error *err)
 {
     brim_pixel pixel = {.n_bands = (uint32_t)vips->image_get_bands(image)};
 
@@ -43,14 +59,14 @@ static brim_status settle(const brim_vips *vips, const brim_vips_kind *kind,
     if (status != BRIM_OK) return status;
     if (pixel.type == BRIM_SAMPLE_F32)
         return brim_fail(err, BRIM_E_UNSUPPORTED, "%s of floats", kind->what);
-    if (pixel.n_bands >= 4 && vips->image_get_interpretation(image) == INTERPRETATION_CMYK)
+    if (pixel.n_bands >= 4 && is_cmyk(vips, kind, image, file))
         pixel.colour = BRIM_COLOUR_CMYK;
     else if (pixel.n_bands > 4)
         pixel.colour = BRIM_COLOUR_BANDS;
     else
         pixel.colour = pixel.n_bands <= 2 ? BRIM_COLOUR_GREY : BRIM_COLOUR_RGB;
     pixel.n_alphas = pixel.colour != BRIM_COLOUR_CMYK && pixel.n_bands % 2 == 0;
-    return brim_samples_settle(&pixel, options, out, err);
+    return brim_samples_settle(&pixel, file->options, out, err);
 }
 
 /* libvips tells it in whichever way its version has. */
@@ -69,10 +85,10 @@ static uint8_t depth_of(const brim_vips *vips, const brim_vips_image *image,
 }
 
 static brim_status describe(const brim_vips *vips, const brim_vips_kind *kind,
-                            const brim_vips_image *image, const brim_reader_options *options,
+                            const brim_vips_image *image, const brim_encoded *file,
                             brim_samples *samples, brim_image_info *info, brim_error *err)
 {
-    brim_status status = settle(vips, kind, image, options, samples, err);
+    brim_status status = settle(vips, kind, image, file, samples, err);
 
     if (status != BRIM_OK) return status;
     info->width = (uint32_t)vips->image_get_width(image);
@@ -92,7 +108,7 @@ static brim_status probe_frame(const brim_vips_kind *kind, const brim_encoded *f
     brim_status status = brim_vips_open(kind->what, kind->loader, &vips, err);
     if (status == BRIM_OK) status = brim_vips_open_image(vips, kind, file, &image, err);
     if (status != BRIM_OK) return status;
-    status = describe(vips, kind, image, file->options, samples, info, err);
+    status = describe(vips, kind, image, file, samples, info, err);
     vips->unref(image);
     vips->thread_shutdown();
     return status;
@@ -110,7 +126,7 @@ static brim_status open_frame(const brim_vips_kind *kind, const brim_alloc *mem,
     brim_status status = brim_vips_open(kind->what, kind->loader, &vips, err);
     if (status == BRIM_OK) status = brim_vips_open_image(vips, kind, file, &image, err);
     if (status != BRIM_OK) return status;
-    status = settle(vips, kind, image, file->options, &samples, err);
+    status = settle(vips, kind, image, file, &samples, err);
     if (status != BRIM_OK) {
         vips->unref(image);
         return status;
@@ -118,21 +134,19 @@ static brim_status open_frame(const brim_vips_kind *kind, const brim_alloc *mem,
     return brim_vips_decoder_open(mem, vips, kind, file, info, &samples, image, out, err);
 }
 
-static size_t multiply(size_t a, size_t b)
+static size_t whole_blocks(uint32_t side)
 {
-    size_t product;
-
-    return brim_mul_bytes(a, b, &product) == BRIM_OK ? product : SIZE_MAX / 8;
+    return ((size_t)side + BLOCK_SIDE - 1) / BLOCK_SIDE * BLOCK_SIDE;
 }
 
 /* tenths: of a byte that the library takes for each pixel beside libvips's cache of rows. */
 static void predict(const brim_samples *samples, const brim_encoded *file, size_t tenths,
                     size_t block_height, brim_image_info *info)
 {
-    size_t n_px = multiply(info->width, info->height);
+    size_t n_px = brim_mul_saturated(whole_blocks(info->width), whole_blocks(info->height));
     size_t pixel_bytes = samples->pixel.n_bands * brim_sample_bytes(samples->pixel.type);
 
-    info->foreign_bytes = LIBRARY_BYTES + file->bytes + multiply(n_px, tenths) / 10 +
+    info->foreign_bytes = LIBRARY_BYTES + file->bytes + brim_mul_saturated(n_px, tenths) / 10 +
                           brim_vips_pipeline_bytes(info, pixel_bytes, block_height);
     info->scratch_bytes = info->foreign_bytes + brim_vips_decoder_bytes();
 }
@@ -181,7 +195,7 @@ static brim_status heif_probe(const brim_vips_kind *kind, const brim_encoded *fi
 
 static brim_status heic_probe(const brim_encoded *file, brim_image_info *info, brim_error *err)
 {
-    return heif_probe(&HEIC, file, 70, 80, info, err);
+    return heif_probe(&HEIC, file, 85, 85, info, err);
 }
 
 static brim_status avif_probe(const brim_encoded *file, brim_image_info *info, brim_error *err)
@@ -218,9 +232,13 @@ static brim_status jxl_probe(const brim_encoded *file, brim_image_info *info, br
         return brim_fail(err, BRIM_E_FORMAT, "truncated JPEG XL");
     brim_status status = probe_frame(&JXL, file, info, &samples, err);
     if (status != BRIM_OK) return status;
-    /* What is lossless may be held whole in 4 bytes a sample before it becomes rows. */
+    /*
+     * What is lossless may be held whole in 4 bytes a sample before it becomes rows; grey that is
+     * lossy has three of them all the same.
+     */
+    size_t n_bands = samples.pixel.n_bands < 3 ? samples.pixel.n_bands + 2 : samples.pixel.n_bands;
     size_t pixel_bytes = samples.pixel.n_bands * brim_sample_bytes(samples.pixel.type);
-    predict(&samples, file, 44 * samples.pixel.n_bands + 22 * pixel_bytes, 16, info);
+    predict(&samples, file, 44 * n_bands + 22 * pixel_bytes, 16, info);
     return BRIM_OK;
 }
 
@@ -239,11 +257,35 @@ static brim_status jxl_open(const brim_alloc *mem, const brim_encoded *file,
  */
 static size_t openjpeg_bytes(const brim_jp2k_header *h)
 {
-    size_t tile_px = multiply(h->tile_width, h->tile_height);
+    size_t tile_px = brim_mul_saturated(h->tile_width, h->tile_height);
     bool has_tiles = h->tile_width < h->width || h->tile_height < h->height;
 
-    if (has_tiles) return multiply(tile_px, 12 * (size_t)h->n_components);
-    return multiply(tile_px, h->n_components) + h->n_components * PIECE_BYTES;
+    if (has_tiles) return brim_mul_saturated(tile_px, 12 * (size_t)h->n_components);
+    return brim_mul_saturated(tile_px, h->n_components) + h->n_components * PIECE_BYTES;
+}
+
+static size_t table_bytes(const brim_jp2k_header *h)
+{
+    return brim_mul_saturated((size_t)h->n_tiles,
+                              TILE_TABLE_BYTES + COMPONENT_TABLE_BYTES * h->n_components);
+}
+
+/*
+ * A header of a few bytes can claim tables of gigabytes, which openjpeg makes while it reads it.
+ * Whether libvips turns YCC round depends on its version.
+ */
+static brim_status check_jp2k(const brim_jp2k_header *h, const brim_encoded *file, brim_error *err)
+{
+    if (h->truncated && !file->options->accept_truncated)
+        return brim_fail(err, BRIM_E_FORMAT, "truncated JPEG 2000");
+    if (table_bytes(h) > MAX_TABLES_BYTES)
+        return brim_fail(err, BRIM_E_UNSUPPORTED,
+                         "a JPEG 2000 picture of %llu tiles with %u components: too many",
+                         (unsigned long long)h->n_tiles, h->n_components);
+    if (h->colours == BRIM_JP2K_YCC && !h->subsampled)
+        return brim_fail(err, BRIM_E_UNSUPPORTED,
+                         "a JPEG 2000 picture in YCC colours that are not subsampled");
+    return BRIM_OK;
 }
 
 static brim_status jp2k_probe(const brim_encoded *file, brim_image_info *info, brim_error *err)
@@ -252,15 +294,14 @@ static brim_status jp2k_probe(const brim_encoded *file, brim_image_info *info, b
     brim_samples samples = {0};
 
     brim_status status = brim_jp2k_read_header(file->data, file->bytes, &header, err);
+    if (status == BRIM_OK) status = check_jp2k(&header, file, err);
     if (status != BRIM_OK) return status;
-    if (header.truncated && !file->options->accept_truncated)
-        return brim_fail(err, BRIM_E_FORMAT, "truncated JPEG 2000");
     status = probe_frame(&JP2K, file, info, &samples, err);
     if (status != BRIM_OK) return status;
     info->depth = (uint8_t)header.bits;
     predict(&samples, file, 0, header.tile_height < 512 ? header.tile_height : 512, info);
-    info->foreign_bytes += openjpeg_bytes(&header);
-    info->scratch_bytes += openjpeg_bytes(&header);
+    info->foreign_bytes += openjpeg_bytes(&header) + table_bytes(&header);
+    info->scratch_bytes += openjpeg_bytes(&header) + table_bytes(&header);
     return BRIM_OK;
 }
 

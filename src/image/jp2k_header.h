@@ -8,14 +8,21 @@
 
 #include "brimful/status.h"
 
+/* What its boxes call the colours, by number. */
+enum {
+    BRIM_JP2K_CMYK = 12,
+    BRIM_JP2K_YCC = 18,
+};
+
 typedef struct brim_jp2k_header {
     uint32_t width, height;
     uint32_t tile_width, tile_height;
+    uint64_t n_tiles;
     uint32_t n_components;
     uint32_t bits; /* of the first component */
-    bool is_signed;
-    size_t code_bytes; /* of the codestream */
-    bool truncated;    /* its end marker is not there */
+    bool subsampled;
+    uint32_t colours; /* one of the above, or another; 0 where it is not said */
+    bool truncated;   /* its end marker is not there */
 } brim_jp2k_header;
 
 /* A file of boxes or a bare codestream. */

@@ -26,20 +26,13 @@ enum {
 static const brim_vips_kind TIFF = {"TIFF", "a TIFF picture", "tiffload_buffer",
                                     offsetof(brim_vips, load_tiff)};
 
-static size_t multiply(size_t a, size_t b)
-{
-    size_t product;
-
-    return brim_mul_bytes(a, b, &product) == BRIM_OK ? product : SIZE_MAX / 8;
-}
-
 /* Of a strip or tile, decoded. */
 static size_t block_bytes(const brim_tiff_header *h)
 {
     size_t samples = h->planar ? 1 : h->n_samples;
-    size_t row_bytes = multiply(h->block_width, samples * h->bits) / 8 + 1;
+    size_t row_bytes = brim_mul_saturated(h->block_width, samples * h->bits) / 8 + 1;
 
-    return multiply(row_bytes, h->block_height);
+    return brim_mul_saturated(row_bytes, h->block_height);
 }
 
 static size_t codec_bytes(const brim_tiff_header *h)
@@ -70,16 +63,18 @@ static size_t library_bytes(const brim_tiff_header *h, const brim_samples *sampl
     if (h->compression != BRIM_TIFF_UNCOMPRESSED || (from_fd && !line_by_line))
         bytes += h->largest_block_bytes;
     if (h->associated_alpha > 0)
-        bytes += multiply(FLOAT_ROWS * sizeof(float) * h->n_samples, info->width);
+        bytes += brim_mul_saturated(FLOAT_ROWS * sizeof(float) * h->n_samples, info->width);
     if (h->tiled) {
         size_t across = (h->width - 1) / h->block_width + 1;
-        size_t row_of_tiles = multiply(multiply(across + 1, h->block_width), h->block_height);
+        size_t row_of_tiles =
+            brim_mul_saturated(brim_mul_saturated(across + 1, h->block_width), h->block_height);
 
-        bytes += 2 * block_bytes(h) + 2 * multiply(row_of_tiles, pixel_bytes);
+        bytes += 2 * block_bytes(h) + 2 * brim_mul_saturated(row_of_tiles, pixel_bytes);
         return bytes + brim_vips_pipeline_bytes(info, pixel_bytes, 1) / 8 + TILES_BYTES;
     }
     size_t read_rows = line_by_line ? 1 : h->block_height;
-    if (!line_by_line) bytes += multiply(block_bytes(h), h->planar ? 1 + h->n_samples : 1);
+    if (!line_by_line)
+        bytes += brim_mul_saturated(block_bytes(h), h->planar ? 1 + h->n_samples : 1);
     return bytes + brim_vips_pipeline_bytes(info, pixel_bytes,
                                             read_rows >= 16 ? read_rows : 16 - 16 % read_rows);
 }

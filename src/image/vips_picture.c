@@ -119,31 +119,17 @@ brim_status brim_vips_sample_type(const brim_vips *vips, const brim_vips_kind *k
     }
 }
 
-static size_t add(size_t a, size_t b)
-{
-    size_t sum;
-
-    return brim_add_bytes(a, b, &sum) == BRIM_OK ? sum : SIZE_MAX / 2;
-}
-
-static size_t multiply(size_t a, size_t b)
-{
-    size_t product;
-
-    return brim_mul_bytes(a, b, &product) == BRIM_OK ? product : SIZE_MAX / 2;
-}
-
 size_t brim_vips_pipeline_bytes(const brim_image_info *info, size_t pixel_bytes,
                                 size_t block_height)
 {
-    size_t row_bytes = multiply(info->width, pixel_bytes);
+    size_t row_bytes = brim_mul_saturated(info->width, pixel_bytes);
     size_t n_blocks = CACHED_ROWS / block_height;
-    size_t n_rows = add(multiply(n_blocks < 2 ? 2 : n_blocks, block_height), block_height);
-    size_t most = multiply((info->height - 1) / block_height + 1, block_height);
+    size_t n_rows = brim_mul_saturated((n_blocks < 2 ? 2 : n_blocks) + 1, block_height);
+    size_t most = brim_mul_saturated((info->height - 1) / block_height + 1, block_height);
 
     if (n_rows > most) n_rows = most;
-    return add(add(multiply(n_rows, row_bytes), multiply(row_bytes, 3 * (size_t)STRIP_ROWS)),
-               OBJECTS_BYTES);
+    return brim_mul_saturated(n_rows, row_bytes) + brim_mul_saturated(row_bytes, 3 * STRIP_ROWS) +
+           OBJECTS_BYTES;
 }
 
 size_t brim_vips_decoder_bytes(void)

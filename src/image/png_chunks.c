@@ -158,7 +158,7 @@ uint8_t brim_png_orientation(const uint8_t *data, size_t bytes, size_t at)
     brim_png_chunk chunk;
 
     while (brim_png_next_chunk(data, bytes, &at, &chunk) && strcmp(chunk.type, "IEND") != 0) {
-        if (strcmp(chunk.type, "eXIf") == 0 && !found.has_exif)
+        if (strcmp(chunk.type, "eXIf") == 0) /* of several the last counts, as Pillow has it */
             found.has_exif = brim_exif_find_orientation(chunk.data, chunk.bytes, &found.exif);
         else if (strcmp(chunk.type + 1, "TXt") == 0 || strcmp(chunk.type, "tEXt") == 0)
             note_text(&chunk, &found);

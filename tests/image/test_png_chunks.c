@@ -67,7 +67,7 @@ static void finds_exif_anywhere_before_the_end(void **state)
     ADD(&f, "IDAT", "pixels");
     ADD(&f, "eXIf", EXIF("\6"));
     ADD(&f, "eXIf", EXIF("\3"));
-    says(&f, 6);
+    says(&f, 3); /* of several the last counts */
     begin(&f);
     ADD(&f, "IEND", "");
     ADD(&f, "eXIf", EXIF("\6"));

@@ -186,17 +186,16 @@ fail:
     return status;
 }
 
-/* Palette indices of line y of the frame; NULL where it cannot be read. */
+/* Palette indices of line y of the frame, what a file lacks as filled; NULL on failure. */
 static const uint8_t *frame_line(gif_decoder *self, uint32_t y)
 {
     size_t width = self->header.frame_width;
 
     if (self->header.interlaced) return self->indices + y * width;
+    memset(self->indices, self->header.fill, width);
     if (self->ran_out) return self->indices;
     if (DGifGetLine(self->library, self->indices, (int)width) == GIF_OK) return self->indices;
-    if (!self->ran_out || !self->accept_truncated) return NULL;
-    memset(self->indices, self->header.fill, width);
-    return self->indices;
+    return self->ran_out && self->accept_truncated ? self->indices : NULL;
 }
 
 static void fill(const gif_decoder *self, uint8_t *rgb, size_t n)

@@ -95,6 +95,7 @@ static brim_status describe(const brim_vips *vips, const brim_vips_kind *kind,
     info->height = (uint32_t)vips->image_get_height(image);
     info->depth = depth_of(vips, image, samples);
     info->ignored_bands = samples->ignored_bands;
+    info->grey = samples->colour == BRIM_COLOUR_GREY;
     info->whole_frame = true;
     return BRIM_OK;
 }

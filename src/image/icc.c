@@ -5,7 +5,6 @@
 #include "image/icc.h"
 
 #include <lcms2.h>
-#include <stdbool.h>
 
 /* Grey goes through a few pixels at a time, since it grows from 1 byte to 3. */
 enum { GREY_PIXELS = 256 };
@@ -41,7 +40,7 @@ static cmsHTRANSFORM make_transform(cmsContext context, const void *profile, siz
     return transform;
 }
 
-brim_icc *brim_icc_open(const void *profile, size_t bytes)
+brim_icc *brim_icc_open(const void *profile, size_t bytes, bool grey_picture)
 {
     brim_status status;
 
@@ -53,7 +52,7 @@ brim_icc *brim_icc_open(const void *profile, size_t bytes)
         cmsSetLogErrorHandlerTHR(self->context, on_error);
         self->transform = make_transform(self->context, profile, bytes, &self->is_grey);
     }
-    if (self->transform) return self;
+    if (self->transform && (grey_picture || !self->is_grey)) return self;
     brim_icc_close(self);
     return NULL;
 }

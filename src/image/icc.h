@@ -6,6 +6,7 @@
 #ifndef BRIM_IMAGE_ICC_H
 #define BRIM_IMAGE_ICC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,11 +22,11 @@ enum { BRIM_ICC_MAX_PROFILE_BYTES = 4 << 20 };
 
 /*
  * A transform from the profile (bytes of it) to sRGB, by the profile's perceptual intent, as
- * Pillow's ImageCms has it. NULL where there is nothing to do: no profile, a broken one, or one of
- * other colours than RGB and grey (a CMYK picture has become RGB without its profile by then). A
- * broken profile is not a broken picture.
+ * Pillow's ImageCms has it. NULL where there is nothing to do: no profile, a broken one, one of
+ * grey where the picture is not, or of other colours than RGB and grey (a CMYK picture has become
+ * RGB without its profile by then). A broken profile is not a broken picture.
  */
-brim_icc *brim_icc_open(const void *profile, size_t bytes);
+brim_icc *brim_icc_open(const void *profile, size_t bytes, bool grey_picture);
 
 /* n pixels of 8-bit RGB, in place. */
 void brim_icc_apply(brim_icc *icc, uint8_t *rgb, size_t n);

@@ -55,6 +55,7 @@ static brim_status jpeg_probe(const brim_encoded *file, brim_image_info *info, b
     info->width = header.width;
     info->height = header.height;
     info->orientation = header.orientation;
+    info->grey = header.n_components == 1;
     info->whole_frame = header.many_scans;
     info->foreign_bytes = brim_jpeg_library_bytes(&header);
     info->scratch_bytes = info->foreign_bytes + sizeof(jpeg_decoder);

@@ -101,6 +101,7 @@ static brim_status png_probe(const brim_encoded *file, brim_image_info *info, br
     info->width = read_u32(header.data);
     info->height = read_u32(header.data + 4);
     info->depth = header.data[8];
+    info->grey = !(header.data[9] & PNG_COLOR_MASK_COLOR);
     info->whole_frame = header.data[12] != PNG_INTERLACE_NONE;
     if (info->width == 0 || info->height == 0 || info->width > PNG_UINT_31_MAX ||
         info->height > PNG_UINT_31_MAX || info->depth == 0 || info->depth > 16)

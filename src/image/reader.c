@@ -167,7 +167,7 @@ static brim_status start(brim_reader *self, brim_error *err)
     brim_status status = format->open(self->mem, &self->file, &self->info, &self->decoder, err);
     if (status != BRIM_OK || !self->file.options->apply_icc || !format->read_profile) return status;
     format->read_profile(self->decoder, &self->file, brim_heap(), &profile, &bytes);
-    self->icc = brim_icc_open(profile, bytes);
+    self->icc = brim_icc_open(profile, bytes, self->info.grey);
     brim_alloc_release(brim_heap(), profile, bytes);
     return BRIM_OK;
 }

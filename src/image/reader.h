@@ -41,6 +41,7 @@ typedef struct brim_image_info {
     uint8_t orientation;    /* EXIF or XMP, 1..8; 1 where there is none or it makes no sense */
     uint8_t depth;          /* bits of a sample as stored; above 8 they were scaled or clamped */
     uint16_t ignored_bands; /* stored bands that do not show, alpha not counted */
+    bool grey;              /* what shows is one band, of light */
     bool whole_frame;       /* no scanline before all is decoded: progressive, interlaced, WebP */
     size_t scratch_bytes; /* predicted: what reading all rows takes beside the file's own bytes, the
                              libraries' share included */

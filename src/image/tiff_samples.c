@@ -78,4 +78,5 @@ void brim_tiff_describe(const brim_tiff_header *header, const brim_samples *samp
     info->orientation = header->orientation;
     info->depth = (uint8_t)header->bits;
     info->ignored_bands = samples->ignored_bands;
+    info->grey = samples->colour == BRIM_COLOUR_GREY;
 }

@@ -72,7 +72,7 @@ static void a_broken_profile_breaks_no_picture(void **state)
     free(data);
 }
 
-static brim_icc *open_profile(cmsHPROFILE profile)
+static brim_icc *open_profile(cmsHPROFILE profile, bool grey_picture)
 {
     cmsUInt32Number bytes = 0;
 
@@ -80,7 +80,7 @@ static brim_icc *open_profile(cmsHPROFILE profile)
     void *data = malloc(bytes);
     assert_true(cmsSaveProfileToMem(profile, data, &bytes));
     cmsCloseProfile(profile);
-    brim_icc *icc = brim_icc_open(data, bytes);
+    brim_icc *icc = brim_icc_open(data, bytes, grey_picture);
     free(data);
     return icc;
 }
@@ -88,7 +88,7 @@ static brim_icc *open_profile(cmsHPROFILE profile)
 static void grey_profiles_make_greys(void **state)
 {
     cmsToneCurve *curve = cmsBuildGamma(NULL, 1.0);
-    brim_icc *icc = open_profile(cmsCreateGrayProfile(cmsD50_xyY(), curve));
+    brim_icc *icc = open_profile(cmsCreateGrayProfile(cmsD50_xyY(), curve), true);
     enum { N = 700 };
     uint8_t rgb[3 * N];
 
@@ -106,16 +106,50 @@ static void grey_profiles_make_greys(void **state)
     brim_icc_close(icc);
 }
 
+/* Applied, it would make grey of them. */
+static void grey_profiles_are_not_for_colours(void **state)
+{
+    cmsToneCurve *curve = cmsBuildGamma(NULL, 1.0);
+
+    (void)state;
+    assert_null(open_profile(cmsCreateGrayProfile(cmsD50_xyY(), curve), false));
+    cmsFreeToneCurve(curve);
+}
+
+static void tells_grey_from_colours(void **state)
+{
+    static const struct {
+        const char *name;
+        bool grey;
+    } PICTURES[] = {{"grey.jpg", true},        {"rgb_420.jpg", false},
+                    {"cmyk.jpg", false},       {"grey8.png", true},
+                    {"grey_alpha8.png", true}, {"rgb8.png", false},
+                    {"palette8.png", false},   {"lossy.webp", false},
+                    {"grey16_le.tif", true},   {"profiles/swapped.tif", false}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(PICTURES) / sizeof(PICTURES[0]); i++) {
+        size_t bytes;
+        uint8_t *data = fixture_read(PICTURES[i].name, &bytes);
+        brim_reader *reader;
+
+        assert_int_equal(brim_reader_open(brim_heap(), data, bytes, NULL, &reader, NULL), BRIM_OK);
+        assert_int_equal(brim_reader_info(reader)->grey, PICTURES[i].grey);
+        brim_reader_close(reader);
+        free(data);
+    }
+}
+
 static void other_colours_and_nonsense_are_passed_over(void **state)
 {
     static const uint8_t NOTHING[200] = {0};
 
     (void)state;
-    assert_null(open_profile(cmsCreateLab4Profile(NULL)));
-    assert_null(brim_icc_open(NULL, 0));
-    assert_null(brim_icc_open(NULL, 588));
-    assert_null(brim_icc_open(NOTHING, sizeof(NOTHING)));
-    assert_null(brim_icc_open(NOTHING, BRIM_ICC_MAX_PROFILE_BYTES + 1));
+    assert_null(open_profile(cmsCreateLab4Profile(NULL), false));
+    assert_null(brim_icc_open(NULL, 0, false));
+    assert_null(brim_icc_open(NULL, 588, false));
+    assert_null(brim_icc_open(NOTHING, sizeof(NOTHING), false));
+    assert_null(brim_icc_open(NOTHING, BRIM_ICC_MAX_PROFILE_BYTES + 1, false));
     brim_icc_close(NULL);
 }
 
@@ -125,6 +159,8 @@ int main(void)
         cmocka_unit_test(applies_profiles_where_it_is_asked_to),
         cmocka_unit_test(a_broken_profile_breaks_no_picture),
         cmocka_unit_test(grey_profiles_make_greys),
+        cmocka_unit_test(grey_profiles_are_not_for_colours),
+        cmocka_unit_test(tells_grey_from_colours),
         cmocka_unit_test(other_colours_and_nonsense_are_passed_over),
     };
 

@@ -90,6 +90,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static brim_vips library;
 static const char *why = "";
 static atomic_bool tried;
+static char no_library[256];
 
 /*
  * Warnings of libvips, of the libraries behind it, and of GObject where a broken file makes libvips
@@ -136,7 +137,9 @@ static void start_library(void)
     void *handle = dlopen("libvips.so.42", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 
     if (!handle) {
-        why = "which is not installed (Debian: apt-get install libvips42)";
+        snprintf(no_library, sizeof(no_library),
+                 "which cannot be opened (Debian: apt-get install libvips42): %s", dlerror());
+        why = no_library;
         return;
     }
     if (!look_up(handle, FUNCTIONS, sizeof(FUNCTIONS) / sizeof(FUNCTIONS[0]), &library) ||

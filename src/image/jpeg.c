@@ -21,8 +21,13 @@
 #include "image/icc.h"
 #include "image/jpeg_header.h"
 
-/* A small file can hold thousands of empty scans, each of which is a walk over all coefficients. */
-#define MAX_SCANS 500
+/*
+ * A small file can hold thousands of empty scans, each of which is a walk over all coefficients. Of
+ * large pictures fewer are taken: as many as walk over MAX_SCANNED_PX pixels.
+ */
+#define MAX_SCANS      500
+#define MIN_SCANS      64
+#define MAX_SCANNED_PX (1ull << 31)
 
 typedef struct jpeg_decoder {
     const brim_alloc *mem;
@@ -34,6 +39,7 @@ typedef struct jpeg_decoder {
     jmp_buf escape; /* where a failing library lands; set in each call of ours */
     bool accept_truncated;
     bool truncated;
+    int max_scans;
     bool too_many_scans;
     uint8_t *cmyk; /* 4 x width; NULL where rows come as RGB */
     uint8_t *rgb;  /* where the row under way goes */
@@ -128,7 +134,7 @@ static void on_progress(j_common_ptr library)
 {
     jpeg_decoder *self = library->client_data;
 
-    if (self->library.input_scan_number <= MAX_SCANS) return;
+    if (self->library.input_scan_number <= self->max_scans) return;
     self->too_many_scans = true;
     longjmp(self->escape, 1);
 }
@@ -142,11 +148,18 @@ static brim_status jpeg_fail(jpeg_decoder *self, brim_error *err)
 
     if (self->truncated) return brim_fail(err, BRIM_E_FORMAT, "truncated JPEG");
     if (self->too_many_scans)
-        return brim_fail(err, BRIM_E_FORMAT, "broken JPEG: more than %d scans", MAX_SCANS);
+        return brim_fail(err, BRIM_E_FORMAT, "broken JPEG: more than %d scans", self->max_scans);
     self->errors.format_message((j_common_ptr)&self->library, words);
     if (self->errors.msg_code == JERR_OUT_OF_MEMORY)
         return brim_fail(err, BRIM_E_NOMEM, "JPEG: %s", words);
     return brim_fail(err, BRIM_E_FORMAT, "broken JPEG: %s", words);
+}
+
+static int count_allowed_scans(const brim_image_info *info)
+{
+    uint64_t n = MAX_SCANNED_PX / ((uint64_t)info->width * info->height);
+
+    return n < MIN_SCANS ? MIN_SCANS : n > MAX_SCANS ? MAX_SCANS : (int)n;
 }
 
 static void connect(jpeg_decoder *self, const uint8_t *data, size_t bytes)
@@ -222,6 +235,7 @@ static brim_status jpeg_open(const brim_alloc *mem, const brim_encoded *file,
     if (!self) return brim_fail(err, status, "JPEG: no memory for %zu bytes", sizeof(*self));
     self->mem = mem;
     self->info = info;
+    self->max_scans = count_allowed_scans(info);
     self->accept_truncated = file->options->accept_truncated;
     connect(self, file->data,
             self->accept_truncated ? brim_jpeg_whole_bytes(file->data, file->bytes) : file->bytes);

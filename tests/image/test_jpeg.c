@@ -123,6 +123,16 @@ static void survives_every_failed_allocation(void **state)
     fixture_each("grey.jpg", check_failed_allocations);
 }
 
+/* Makes the picture claim a side so large that what it holds is the upper left of it. */
+static void set_size(uint8_t *data, size_t bytes, uint16_t side)
+{
+    uint8_t *frame = memmem(data, bytes, "\xff\xc2", 2);
+
+    assert_non_null(frame);
+    for (size_t i = 0; i < 4; i++)
+        frame[5 + i] = (uint8_t)(i % 2 == 0 ? side >> 8 : side & 255);
+}
+
 /* A copy of a progressive picture whose last scan stands there many times over. */
 static void too_many_scans(const fixture_picture *picture)
 {
@@ -143,6 +153,11 @@ static void too_many_scans(const fixture_picture *picture)
         decode_all(brim_heap(), data, picture->bytes + 600 * scan_bytes, 0, NULL, &err),
         BRIM_E_FORMAT);
     assert_string_equal(err.message, "broken JPEG: more than 500 scans");
+    set_size(data, last, 6000);
+    assert_int_equal(
+        decode_all(brim_heap(), data, picture->bytes + 600 * scan_bytes, 0, NULL, &err),
+        BRIM_E_FORMAT);
+    assert_string_equal(err.message, "broken JPEG: more than 64 scans");
     free(data);
 }
 

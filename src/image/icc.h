@@ -14,11 +14,14 @@
 
 typedef struct brim_icc brim_icc;
 
-/* What a transform takes of the heap, little cms's share included, from above. */
-enum { BRIM_ICC_BYTES = 4 << 20 };
-
 /* A profile beyond this is passed over. */
-enum { BRIM_ICC_MAX_PROFILE_BYTES = 4 << 20 };
+enum { BRIM_ICC_MAX_PROFILE_BYTES = 1 << 20 };
+
+/*
+ * What a transform takes of the heap, little cms's share included, from above: of a table of 8-bit
+ * colours, which it widens and copies, twelve times its size.
+ */
+enum { BRIM_ICC_BYTES = 14 * BRIM_ICC_MAX_PROFILE_BYTES };
 
 /*
  * A transform from the profile (bytes of it) to sRGB, by the profile's perceptual intent, as

@@ -3,6 +3,7 @@
 
 #include <lcms2.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "image/pictures.h"
 
@@ -140,6 +141,58 @@ static void tells_grey_from_colours(void **state)
     }
 }
 
+static void put_u32(uint8_t *p, uint32_t v)
+{
+    for (size_t i = 0; i < 4; i++)
+        p[i] = (uint8_t)(v >> (24 - 8 * i));
+}
+
+/* An RGB profile that is one table of 69 x 69 x 69 colours: nearly as large as is taken. */
+static uint8_t *make_table_profile(size_t *bytes)
+{
+    enum { HEADER = 128, TAG = HEADER + 16, TABLE = 48, CURVES = 3 * 256, GRID = 69 };
+    size_t n_tag = TABLE + CURVES + 3 * GRID * GRID * GRID + CURVES;
+
+    *bytes = TAG + n_tag;
+    uint8_t *p = calloc(1, *bytes), *tag = p + TAG;
+    put_u32(p, (uint32_t)*bytes);
+    put_u32(p + 8, 0x02100000);
+    memcpy(p + 12, "scnrRGB Lab ", 12);
+    memcpy(p + 36, "acsp", 4);
+    put_u32(p + HEADER, 1);
+    memcpy(p + HEADER + 4, "A2B0", 4);
+    put_u32(p + HEADER + 8, TAG);
+    put_u32(p + HEADER + 12, (uint32_t)n_tag);
+    memcpy(tag, "mft1", 4);
+    memcpy(tag + 8, "\3\3", 2);
+    tag[10] = GRID;
+    for (size_t i = 0; i < 9; i += 4)
+        put_u32(tag + 12 + 4 * i, 0x10000);
+    for (size_t i = 0; i < CURVES; i++)
+        tag[TABLE + i] = tag[n_tag - CURVES + i] = (uint8_t)i;
+    return p;
+}
+
+/* The system's own high-water mark, of which sanitizers take more. */
+static void predicts_what_a_table_takes(void **state)
+{
+    struct rusage before, after;
+    size_t bytes;
+    uint8_t *profile = make_table_profile(&bytes);
+
+    (void)state;
+    assert_in_range(bytes, BRIM_ICC_MAX_PROFILE_BYTES / 8 * 7, BRIM_ICC_MAX_PROFILE_BYTES);
+    getrusage(RUSAGE_SELF, &before);
+    brim_icc *icc = brim_icc_open(profile, bytes, false);
+    getrusage(RUSAGE_SELF, &after);
+    assert_non_null(icc);
+    brim_icc_close(icc);
+    free(profile);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    assert_true(1024 * (size_t)(after.ru_maxrss - before.ru_maxrss) <= BRIM_ICC_BYTES);
+#endif
+}
+
 static void other_colours_and_nonsense_are_passed_over(void **state)
 {
     static const uint8_t NOTHING[200] = {0};
@@ -161,6 +214,7 @@ int main(void)
         cmocka_unit_test(grey_profiles_make_greys),
         cmocka_unit_test(grey_profiles_are_not_for_colours),
         cmocka_unit_test(tells_grey_from_colours),
+        cmocka_unit_test(predicts_what_a_table_takes),
         cmocka_unit_test(other_colours_and_nonsense_are_passed_over),
     };
 

@@ -184,8 +184,13 @@ brim_status brim_vips_open(const char *what, const char *loader, const brim_vips
 void brim_vips_words(const brim_vips *vips, char *out, size_t capacity)
 {
     char *words = vips->error_buffer_copy();
+    const char *last = words ? words : "";
 
-    snprintf(out, capacity, "%.*s", words ? (int)strcspn(words, "\n") : 0, words ? words : "");
+    for (const char *line = last; *line; line += strspn(line, "\n")) {
+        last = line;
+        line += strcspn(line, "\n");
+    }
+    snprintf(out, capacity, "%.*s", (int)strcspn(last, "\n"), last);
     if (out[0] == '\0') snprintf(out, capacity, "libvips does not say why");
     if (words) vips->release(words);
 }

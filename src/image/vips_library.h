@@ -83,8 +83,9 @@ brim_status brim_vips_open(const char *what, const char *loader, const brim_vips
                            brim_error *err);
 
 /*
- * The words for a failure of libvips: the first line of what it said. It keeps one text for all
- * threads, so where several fail at once one may get the other's words, or none.
+ * The words for a failure of libvips: the last line of what it said, those before it being how it
+ * came there. It keeps one text for all threads, so where several fail at once one may get the
+ * other's words, or none.
  */
 void brim_vips_words(const brim_vips *vips, char *out, size_t capacity);
 

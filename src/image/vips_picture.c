@@ -47,13 +47,12 @@ static bool says_truncated(const char *words)
     return false;
 }
 
+/* "Out of memory" too is a picture's own failure: what it may take was reserved before. */
 static brim_status vips_fail(const brim_vips *vips, const brim_vips_kind *kind, brim_error *err)
 {
     char words[WORDS];
 
     brim_vips_words(vips, words, sizeof(words));
-    if (strcasestr(words, "out of memory") || strcasestr(words, "memory allocation"))
-        return brim_fail(err, BRIM_E_NOMEM, "%s: %s", kind->name, words);
     if (says_truncated(words)) return brim_fail(err, BRIM_E_FORMAT, "truncated %s", kind->name);
     if (strcasestr(words, "not supported") || strcasestr(words, "unsupported"))
         return brim_fail(err, BRIM_E_UNSUPPORTED, "%s: %s", kind->what, words);

@@ -146,7 +146,8 @@ static size_t largest_batch(const brim_job *job)
 
     if (!has_one_shape(job->processor, &height, &width)) return MAX_BATCH;
     size_t slot_bytes = (size_t)height * width * 3 * brim_dtype_bytes(job->session->image.dtype);
-    size_t most = brim_budget_usable_bytes(job->budget) / 4 / slot_bytes;
+    size_t usable = brim_budget_usable_bytes(job->budget);
+    size_t most = slot_bytes > 0 ? usable / 4 / slot_bytes : MAX_BATCH;
     return most > 0 ? most : 1;
 }
 

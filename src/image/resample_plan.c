@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "base/fail.h"
-#include "base/size.h"
+#include "base/layout.h"
 
 #define PLANE_PX 1024 /* pixels that are split at once, roughly: 6 KiB */
 
@@ -83,28 +83,6 @@ static uint32_t most_open_lines(const brim_resampler *self)
 
 /* --- the allocation -------------------------------------------------------------------------- */
 
-/* Measures when base is NULL, hands out when it is not. */
-typedef struct layout {
-    unsigned char *base;
-    size_t used;
-    bool overflow;
-} layout;
-
-static void *take(layout *at, size_t n, size_t each)
-{
-    size_t bytes, end;
-
-    if (brim_mul_bytes(n, each, &bytes) != BRIM_OK ||
-        brim_add_bytes(at->used, bytes, &end) != BRIM_OK ||
-        brim_add_bytes(end, 63, &end) != BRIM_OK) {
-        at->overflow = true;
-        return NULL;
-    }
-    void *p = at->base ? at->base + at->used : NULL;
-    at->used = end / 64 * 64;
-    return p;
-}
-
 static size_t round_up(size_t n, size_t multiple)
 {
     return (n + multiple - 1) / multiple * multiple;
@@ -122,9 +100,9 @@ static size_t row_bytes(uint32_t width)
     return round_up(3 * (size_t)width, 64); /* each row is as far off as the first one */
 }
 
-static uint8_t *take_rows(layout *at, size_t n, size_t stride)
+static uint8_t *take_rows(brim_layout *at, size_t n, size_t stride)
 {
-    uint8_t *rows = take(at, n, stride + OFF_BOUNDARY);
+    uint8_t *rows = brim_layout_take(at, n, stride + OFF_BOUNDARY);
 
     return rows ? rows + OFF_BOUNDARY : NULL;
 }
@@ -153,34 +131,34 @@ static void plan_sizes(brim_resampler *self, uint32_t width)
     plan_planes(self);
 }
 
-static void lay_out_picking(brim_resampler *self, layout *at, uint32_t width)
+static void lay_out_picking(brim_resampler *self, brim_layout *at, uint32_t width)
 {
-    take(at, 1, sizeof(*self));
-    self->along_start = take(at, self->along.n_wanted, sizeof(uint32_t));
+    brim_layout_take(at, 1, sizeof(*self));
+    self->along_start = brim_layout_take(at, self->along.n_wanted, sizeof(uint32_t));
     self->row = take_rows(at, 1, row_bytes(width));
-    self->line = take(at, 3, self->along.n_wanted);
+    self->line = brim_layout_take(at, 3, self->along.n_wanted);
 }
 
-static void lay_out_blending(brim_resampler *self, layout *at, uint32_t width)
+static void lay_out_blending(brim_resampler *self, brim_layout *at, uint32_t width)
 {
     size_t n_slots = self->n_slots, n_along = self->along.n_wanted;
     bool resamples_along = !brim_axis_is_identity(&self->along);
 
-    take(at, 1, sizeof(*self));
-    self->slots = take(at, n_slots, sizeof(open_line));
-    unsigned char *taps = take(at, n_slots, self->across.max_taps * sizeof(int32_t));
-    unsigned char *sums = take(at, n_slots, self->line_bytes * sizeof(int32_t));
+    brim_layout_take(at, 1, sizeof(*self));
+    self->slots = brim_layout_take(at, n_slots, sizeof(open_line));
+    unsigned char *taps = brim_layout_take(at, n_slots, self->across.max_taps * sizeof(int32_t));
+    unsigned char *sums = brim_layout_take(at, n_slots, self->line_bytes * sizeof(int32_t));
     if (resamples_along) {
-        self->along_start = take(at, n_along, sizeof(uint32_t));
-        self->along_outputs = take(at, n_along, sizeof(brim_split_taps));
-        self->along_taps = take(at, n_along, 2 * self->along_stride * sizeof(int16_t));
-        self->scratch_taps = take(at, self->along.max_taps, sizeof(int32_t));
-        self->planes = take(at, 3 * self->plane_stride, sizeof(int16_t));
+        self->along_start = brim_layout_take(at, n_along, sizeof(uint32_t));
+        self->along_outputs = brim_layout_take(at, n_along, sizeof(brim_split_taps));
+        self->along_taps = brim_layout_take(at, n_along, 2 * self->along_stride * sizeof(int16_t));
+        self->scratch_taps = brim_layout_take(at, self->along.max_taps, sizeof(int32_t));
+        self->planes = brim_layout_take(at, 3 * self->plane_stride, sizeof(int16_t));
     }
     if (self->along_first) self->row = take_rows(at, 1, row_bytes(width));
     self->batch = take_rows(at, BRIM_BATCH_ROWS, self->row_stride);
-    self->line = take(at, 1, self->line_bytes);
-    if (!self->along_first) self->reduced = take(at, 3, n_along);
+    self->line = brim_layout_take(at, 1, self->line_bytes);
+    if (!self->along_first) self->reduced = brim_layout_take(at, 3, n_along);
 
     for (size_t i = 0; at->base && i < n_slots; i++) {
         self->slots[i].taps = (int32_t *)(taps + i * self->across.max_taps * sizeof(int32_t));
@@ -188,7 +166,7 @@ static void lay_out_blending(brim_resampler *self, layout *at, uint32_t width)
     }
 }
 
-static void lay_out(brim_resampler *self, layout *at, uint32_t width)
+static void lay_out(brim_resampler *self, brim_layout *at, uint32_t width)
 {
     if (self->picks)
         lay_out_picking(self, at, width);
@@ -198,13 +176,13 @@ static void lay_out(brim_resampler *self, layout *at, uint32_t width)
 
 void brim_resampler_lay_out(brim_resampler *self, uint32_t width)
 {
-    lay_out(self, &(layout){.base = (unsigned char *)self}, width);
+    lay_out(self, &(brim_layout){.base = (unsigned char *)self}, width);
 }
 
 brim_status brim_resampler_plan(brim_resampler *self, const brim_resample_spec *spec,
                                 brim_error *err)
 {
-    layout at = {0};
+    brim_layout at = {0};
 
     assert(spec->width > 0 && spec->height > 0);
     assert(spec->orientation >= 1 && spec->orientation <= 8);

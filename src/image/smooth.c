@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "base/size.h"
+#include "base/layout.h"
 
 /* The blur ends at this many deviations. */
 #define TRUNCATE 4.0
@@ -200,45 +200,23 @@ static void plan_directions(brim_smooth *self, const brim_smooth_spec *spec)
     self->line_values = 3 * (size_t)self->along.n_out;
 }
 
-/* Measures when base is NULL, hands out when it is not. */
-typedef struct layout {
-    unsigned char *base;
-    size_t used;
-    bool overflow;
-} layout;
-
-static void *take(layout *at, size_t n, size_t each)
-{
-    size_t bytes, end;
-
-    if (brim_mul_bytes(n, each, &bytes) != BRIM_OK ||
-        brim_add_bytes(at->used, bytes, &end) != BRIM_OK ||
-        brim_add_bytes(end, 63, &end) != BRIM_OK) {
-        at->overflow = true;
-        return NULL;
-    }
-    void *p = at->base ? at->base + at->used : NULL;
-    at->used = end / 64 * 64;
-    return p;
-}
-
-static void lay_out(brim_smooth *self, layout *at, size_t width)
+static void lay_out(brim_smooth *self, brim_layout *at, size_t width)
 {
     size_t n_along = self->along.n_out, along_taps = self->along.max_taps;
     size_t n_slots = self->n_slots, across_taps = self->across.max_taps;
 
-    take(at, 1, sizeof(*self));
-    self->along.blur = take(at, (size_t)self->along.radius + 1, sizeof(double));
-    self->across.blur = take(at, (size_t)self->across.radius + 1, sizeof(double));
-    self->along_spans = take(at, n_along, sizeof(span));
-    self->along_taps = take(at, n_along, along_taps * sizeof(float));
-    self->slots = take(at, n_slots, sizeof(open_line));
-    double *taps = take(at, n_slots, across_taps * sizeof(double));
-    double *sums = take(at, n_slots, self->line_values * sizeof(double));
-    self->taps = take(at, along_taps, sizeof(double));
-    self->row_values = take(at, 3 * width, sizeof(float));
-    self->reduced = take(at, self->line_values, sizeof(float));
-    self->row = take(at, 3, width);
+    brim_layout_take(at, 1, sizeof(*self));
+    self->along.blur = brim_layout_take(at, (size_t)self->along.radius + 1, sizeof(double));
+    self->across.blur = brim_layout_take(at, (size_t)self->across.radius + 1, sizeof(double));
+    self->along_spans = brim_layout_take(at, n_along, sizeof(span));
+    self->along_taps = brim_layout_take(at, n_along, along_taps * sizeof(float));
+    self->slots = brim_layout_take(at, n_slots, sizeof(open_line));
+    double *taps = brim_layout_take(at, n_slots, across_taps * sizeof(double));
+    double *sums = brim_layout_take(at, n_slots, self->line_values * sizeof(double));
+    self->taps = brim_layout_take(at, along_taps, sizeof(double));
+    self->row_values = brim_layout_take(at, 3 * width, sizeof(float));
+    self->reduced = brim_layout_take(at, self->line_values, sizeof(float));
+    self->row = brim_layout_take(at, 3, width);
     for (size_t i = 0; at->base && i < n_slots; i++) {
         self->slots[i].taps = taps + i * across_taps;
         self->slots[i].sums = sums + i * self->line_values;
@@ -247,7 +225,7 @@ static void lay_out(brim_smooth *self, layout *at, size_t width)
 
 static brim_status plan(brim_smooth *self, const brim_smooth_spec *spec, brim_error *err)
 {
-    layout at = {0};
+    brim_layout at = {0};
 
     assert(spec->width > 0 && spec->height > 0 && spec->new_width > 0 && spec->new_height > 0);
     *self = (brim_smooth){0};
@@ -288,7 +266,7 @@ brim_status brim_smooth_create(const brim_alloc *mem, const brim_smooth_spec *sp
     self->sink = sink;
     self->sink_ctx = sink_ctx;
     self->values = spec->values;
-    lay_out(self, &(layout){.base = (unsigned char *)self}, spec->width);
+    lay_out(self, &(brim_layout){.base = (unsigned char *)self}, spec->width);
     fill_blur(&self->along);
     fill_blur(&self->across);
     for (uint32_t i = 0; i < self->along.n_out; i++) {

@@ -1,8 +1,6 @@
 /* Tests of src/image/gif.c and gif_header.c. */
 #include "image/pictures.h"
 
-#include <malloc.h>
-
 static int each(const char *suffix, fixture_visit visit)
 {
     return fixture_each_of("gifs/pictures", suffix, visit);
@@ -58,29 +56,10 @@ static void survives_every_failed_allocation(void **state)
     each("photo_interlaced.gif", check_failed_allocations);
 }
 
-/* What giflib really took; the sanitizers' allocators tell nothing, and then none is seen. */
-static void stays_within_its_prediction(const fixture_picture *picture)
-{
-    uint8_t row[3 * 64];
-    brim_reader *reader;
-
-    assert_int_equal(
-        brim_reader_open(brim_heap(), picture->data, picture->bytes, NULL, &reader, NULL), BRIM_OK);
-    const brim_image_info *info = brim_reader_info(reader);
-    struct mallinfo2 before = mallinfo2();
-    while (brim_reader_next_row(reader, row, NULL) == BRIM_OK) {
-        struct mallinfo2 now = mallinfo2();
-        size_t taken = now.uordblks + now.hblkhd - before.uordblks - before.hblkhd;
-        assert_true(taken <= info->scratch_bytes);
-        assert_true(taken == 0 || 4 * taken + 65536 >= info->scratch_bytes);
-    }
-    brim_reader_close(reader);
-}
-
 static void predicts_its_memory(void **state)
 {
     (void)state;
-    each(".gif", stays_within_its_prediction);
+    each(".gif", check_prediction);
 }
 
 static void refused(const char *data, size_t bytes, const char *words)

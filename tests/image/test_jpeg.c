@@ -1,7 +1,6 @@
 /* Tests of src/image/jpeg.c. */
 #include "image/pictures.h"
 
-#include <malloc.h>
 #include <math.h>
 
 static void reads_what_pillow_reads(void **state)
@@ -167,30 +166,10 @@ static void refuses_endless_scans(void **state)
     assert_int_equal(fixture_each("progressive.jpg", too_many_scans), 1);
 }
 
-/* What libjpeg-turbo really took; the sanitizers' allocators tell nothing, and then none is seen.
- */
-static void stays_within_its_prediction(const fixture_picture *picture)
-{
-    uint8_t row[3 * 64];
-    brim_reader *reader;
-
-    assert_int_equal(
-        brim_reader_open(brim_heap(), picture->data, picture->bytes, NULL, &reader, NULL), BRIM_OK);
-    const brim_image_info *info = brim_reader_info(reader);
-    struct mallinfo2 before = mallinfo2();
-    while (brim_reader_next_row(reader, row, NULL) == BRIM_OK) {
-        struct mallinfo2 now = mallinfo2();
-        size_t taken = now.uordblks + now.hblkhd - before.uordblks - before.hblkhd;
-        assert_true(taken <= info->scratch_bytes);
-        assert_true(taken == 0 || 4 * taken + 65536 >= info->scratch_bytes);
-    }
-    brim_reader_close(reader);
-}
-
 static void predicts_its_memory(void **state)
 {
     (void)state;
-    fixture_each(".jpg", stays_within_its_prediction);
+    fixture_each(".jpg", check_prediction);
 }
 
 int main(void)

@@ -4,7 +4,8 @@
  * Accurate integer transform, smooth chroma upsampling; CMYK inverted as Adobe writes it. Warnings
  * are passed over. A file that ends before its end marker is a failure, since what stands in for
  * the missing part is grey, unless that is accepted. Shrinking makes pixels of the lower
- * frequencies only: less work, and close to what a box filter would give.
+ * frequencies only: less work, and close to what a box filter would give. Of a progressive file the
+ * scans at its end that only add last bits to the detail are then left out.
  *
  * libjpeg-turbo allocates by itself: what it will take is predicted in the probe.
  */
@@ -162,6 +163,17 @@ static int count_allowed_scans(const brim_image_info *info)
     return n < MIN_SCANS ? MIN_SCANS : n > MAX_SCANS ? MAX_SCANS : (int)n;
 }
 
+/* Where the library is to stop: its wanting more is no failure then. */
+static size_t bytes_to_read(jpeg_decoder *self, const brim_encoded *file)
+{
+    self->accept_truncated = file->options->accept_truncated;
+    if (self->accept_truncated) return brim_jpeg_whole_bytes(file->data, file->bytes);
+    if (self->info->shrink == 1 || !self->info->whole_frame) return file->bytes;
+    size_t coarse = brim_jpeg_coarse_bytes(file->data, file->bytes);
+    self->accept_truncated = coarse < file->bytes;
+    return coarse;
+}
+
 static void connect(jpeg_decoder *self, const uint8_t *data, size_t bytes)
 {
     self->library.err = jpeg_std_error(&self->errors);
@@ -236,9 +248,7 @@ static brim_status jpeg_open(const brim_alloc *mem, const brim_encoded *file,
     self->mem = mem;
     self->info = info;
     self->max_scans = count_allowed_scans(info);
-    self->accept_truncated = file->options->accept_truncated;
-    connect(self, file->data,
-            self->accept_truncated ? brim_jpeg_whole_bytes(file->data, file->bytes) : file->bytes);
+    connect(self, file->data, bytes_to_read(self, file));
     if (header.n_components == 4) {
         self->cmyk = brim_alloc_zeroed(mem, cmyk_bytes(info), &status);
         if (!self->cmyk) {

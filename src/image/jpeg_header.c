@@ -213,6 +213,34 @@ size_t brim_jpeg_whole_bytes(const uint8_t *data, size_t bytes)
     return bytes;
 }
 
+/* p: a scan's header behind its length, n bytes: components, then first, last coefficient, bits. */
+static bool only_refines_detail(const uint8_t *p, size_t n)
+{
+    size_t at = n > 0 ? 1 + 2 * (size_t)p[0] : 0;
+
+    return n > 0 && n >= at + 3 && p[at] > 0 && p[at + 2] >> 4 > 0;
+}
+
+size_t brim_jpeg_coarse_bytes(const uint8_t *data, size_t bytes)
+{
+    size_t at = 0, coarse = bytes;
+    unsigned marker;
+
+    while (next_marker(data, bytes, &at, &marker)) {
+        if (stands_alone(marker)) continue;
+        if (marker == MARKER_EOI) return coarse;
+        if (bytes - at < 2) break;
+        size_t length = (size_t)data[at] << 8 | data[at + 1];
+        if (length < 2 || length > bytes - at) break;
+        if (marker == MARKER_SOS) {
+            bool detail = only_refines_detail(data + at + 2, length - 2);
+            coarse = !detail ? bytes : coarse == bytes ? at - 2 : coarse;
+        }
+        at += length;
+    }
+    return bytes;
+}
+
 static size_t round_up(size_t n, size_t multiple)
 {
     return (n + multiple - 1) / multiple * multiple;

@@ -40,6 +40,13 @@ size_t brim_jpeg_read_profile(const uint8_t *data, size_t bytes, uint8_t *out, s
  */
 size_t brim_jpeg_whole_bytes(const uint8_t *data, size_t bytes);
 
+/*
+ * Where a progressive JPEG could end for a picture that is shrunk: before the scans at its end that
+ * only add the last bits of coefficients other than the mean of a block. Its whole length where
+ * there are none, or where its end marker is missing.
+ */
+size_t brim_jpeg_coarse_bytes(const uint8_t *data, size_t bytes);
+
 /* Bytes that libjpeg-turbo will take to decode it, from above. */
 size_t brim_jpeg_library_bytes(const brim_jpeg_header *header);
 

@@ -161,8 +161,8 @@ static brim_status read_file(const char *path, const uint8_t **out_data, size_t 
 static brim_status answer(char *line, brim_error *err)
 {
     brim_reader *reader;
-    const uint8_t *data;
-    size_t bytes;
+    const uint8_t *data = NULL;
+    size_t bytes = 0;
     request r;
 
     brim_status status = parse(line, &r, err);

@@ -1,4 +1,5 @@
 /* Tests of src/image/jpeg.c. */
+#include "image/jpeg_header.h"
 #include "image/pictures.h"
 
 #include <math.h>
@@ -103,6 +104,41 @@ static void shrinks_by_all(const fixture_picture *picture)
         shrinks_by(picture, factor);
 }
 
+/* The last scans are not read then, but a file without its end is still one. */
+static void notices_a_cut_though_it_stops_early(const fixture_picture *picture)
+{
+    size_t coarse = brim_jpeg_coarse_bytes(picture->data, picture->bytes);
+    uint8_t row[3 * 64];
+    brim_reader *reader;
+    brim_error err = {0};
+    brim_status status = BRIM_OK;
+
+    assert_true(coarse > picture->bytes / 2 && coarse < picture->bytes);
+    assert_int_equal(brim_jpeg_coarse_bytes(picture->data, picture->bytes - 2), picture->bytes - 2);
+    assert_int_equal(
+        brim_reader_open(brim_heap(), picture->data, picture->bytes - 2, NULL, &reader, NULL),
+        BRIM_OK);
+    brim_reader_shrink(reader, 2);
+    while (status == BRIM_OK)
+        status = brim_reader_next_row(reader, row, &err);
+    assert_int_equal(status, BRIM_E_FORMAT);
+    assert_string_equal(err.message, "truncated JPEG");
+    brim_reader_close(reader);
+}
+
+static void is_whole(const fixture_picture *picture)
+{
+    assert_int_equal(brim_jpeg_coarse_bytes(picture->data, picture->bytes), picture->bytes);
+}
+
+static void a_shrunk_progressive_picture_stops_before_the_last_bits(void **state)
+{
+    (void)state;
+    assert_int_equal(fixture_each("progressive.jpg", notices_a_cut_though_it_stops_early), 1);
+    fixture_each("rgb_420.jpg", is_whole);
+    fixture_each("cmyk.jpg", is_whole);
+}
+
 static void shrinks_while_decoding(void **state)
 {
     (void)state;
@@ -180,6 +216,7 @@ int main(void)
         cmocka_unit_test(misses_the_end_marker),
         cmocka_unit_test(accepts_cuts_where_it_is_told_to),
         cmocka_unit_test(shrinks_while_decoding),
+        cmocka_unit_test(a_shrunk_progressive_picture_stops_before_the_last_bits),
         cmocka_unit_test(survives_mutations),
         cmocka_unit_test(survives_every_failed_allocation),
         cmocka_unit_test(refuses_endless_scans),

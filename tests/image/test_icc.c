@@ -53,7 +53,8 @@ static void applies_profiles_where_it_is_asked_to(void **state)
     }
 }
 
-/* Each byte of the file in turn is another one: what was readable stays so, whatever its colours.
+/* Every third byte of the file in turn is another one: what was readable stays so, whatever its
+ * colours.
  */
 static void a_broken_profile_breaks_no_picture(void **state)
 {
@@ -61,7 +62,7 @@ static void a_broken_profile_breaks_no_picture(void **state)
     uint8_t *data = fixture_read("profiles/swapped.webp", &bytes);
 
     (void)state;
-    for (size_t i = 12; i < bytes; i++) {
+    for (size_t i = 12; i < bytes; i += 3) {
         for (int bit = 0; bit < 8; bit += 7) {
             brim_reader_options plain = {.max_px = 4096}, icc = {.max_px = 4096, .apply_icc = true};
             data[i] ^= (uint8_t)(1u << bit);

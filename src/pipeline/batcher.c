@@ -38,7 +38,7 @@ struct brim_batcher {
     size_t n_good;     /* runs that went well since then, of the n_to_grow for a larger batch */
     size_t n_to_grow;
     size_t grown_to;   /* a larger batch that has not run yet; 0 = none */
-    size_t n_large;    /* files beyond their room, in decoders' hands or on the way there */
+    size_t n_large;    /* files beyond their room, and what is held over many slots: not to wait */
     size_t held_bytes; /* by the decoder that keeps memory over many slots, or waits for that */
     bool holds;
     bool alone; /* a picture that was set aside is with the model */
@@ -287,6 +287,12 @@ void brim_batcher_drop(brim_batcher *batcher, const brim_slot *slot)
     brim_monitor_leave(&batcher->monitor);
 }
 
+/* While pictures wait to run alone no large file is begun; who has one already may go on. */
+static bool must_wait(const brim_batcher *self, brim_account account)
+{
+    return account == BRIM_ACCOUNT_QUEUES ? self->aside || self->alone : is_draining(self);
+}
+
 /* Waits until there is room beside all that decoders hold; what names it in the message. */
 static brim_status reserve(brim_batcher *batcher, brim_account account, size_t bytes,
                            const char *what, brim_error *err)
@@ -294,7 +300,7 @@ static brim_status reserve(brim_batcher *batcher, brim_account account, size_t b
     brim_status status;
 
     do {
-        while (batcher->aside || batcher->alone)
+        while (must_wait(batcher, account))
             brim_monitor_wait(&batcher->monitor);
         status = brim_budget_reserve(batcher->budget, account, bytes);
     } while (status == BRIM_E_BUDGET && bytes <= brim_budget_limit_bytes(batcher->budget) &&
@@ -309,6 +315,13 @@ static brim_status reserve(brim_batcher *batcher, brim_account account, size_t b
     else
         too_large(batcher, what, bytes, err);
     return status;
+}
+
+static void give_back_large(brim_batcher *self, brim_account account, size_t bytes)
+{
+    brim_budget_give_back(self->budget, account, bytes);
+    self->n_large--;
+    brim_monitor_wake(&self->monitor);
 }
 
 brim_status brim_batcher_reserve(brim_batcher *batcher, brim_account account, size_t bytes,
@@ -352,16 +365,14 @@ void brim_batcher_let_go(brim_batcher *batcher, size_t bytes)
     brim_monitor_enter(&batcher->monitor);
     batcher->held_bytes = 0;
     batcher->holds = false;
+    give_back_large(batcher, BRIM_ACCOUNT_DECODERS, bytes);
     brim_monitor_leave(&batcher->monitor);
-    brim_batcher_give_back_bytes(batcher, BRIM_ACCOUNT_DECODERS, bytes);
 }
 
 void brim_batcher_give_back_bytes(brim_batcher *batcher, brim_account account, size_t bytes)
 {
     brim_monitor_enter(&batcher->monitor);
-    brim_budget_give_back(batcher->budget, account, bytes);
-    batcher->n_large--;
-    brim_monitor_wake(&batcher->monitor);
+    give_back_large(batcher, account, bytes);
     brim_monitor_leave(&batcher->monitor);
 }
 

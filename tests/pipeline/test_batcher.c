@@ -428,6 +428,33 @@ static void a_large_file_comes_to_its_end_before_a_picture_runs_alone(void **sta
     close_bench(&b);
 }
 
+/* Its decoder has the file already: what it needs besides must not wait for what waits for it. */
+static void what_has_a_large_file_is_held_memory_before_a_picture_runs_alone(void **state)
+{
+    bench b = open_bench(1 << 20, 1, 2);
+
+    (void)state;
+    assert_int_equal(brim_batcher_reserve(b.batcher, BRIM_ACCOUNT_QUEUES, 1000, NULL), BRIM_OK);
+    brim_slot slot = lease(&b, SIDE, SIDE);
+    fill(&b, &slot, 1);
+    brim_batch *batch = next(&b);
+    assert_int_equal(brim_batcher_set_aside(b.batcher, batch, &ITEMS[1], 0), BRIM_OK);
+    brim_batcher_give_back(b.batcher, batch);
+
+    assert_int_equal(
+        brim_batcher_reserve_for_good(b.batcher, BRIM_ACCOUNT_OTHER, 500, "a library", NULL),
+        BRIM_OK);
+    assert_int_equal(brim_batcher_hold(b.batcher, 2000, NULL), BRIM_OK);
+    brim_batcher_let_go(b.batcher, 2000);
+    brim_batcher_give_back_bytes(b.batcher, BRIM_ACCOUNT_QUEUES, 1000);
+    assert_int_equal(brim_batcher_next(b.batcher, &batch), BRIM_OK);
+    assert_true(batch->is_alone);
+    brim_batcher_give_back(b.batcher, batch);
+    brim_budget_give_back(b.budget, BRIM_ACCOUNT_OTHER, 500);
+    brim_batcher_close(b.batcher);
+    close_bench(&b);
+}
+
 static void nothing_is_begun_while_pictures_wait_to_run_alone(void **state)
 {
     bench b = open_bench(1 << 20, 1, 2);
@@ -556,6 +583,7 @@ int main(void)
         cmocka_unit_test(what_was_set_aside_comes_when_all_else_is_drained),
         cmocka_unit_test(a_picture_alone_without_room_comes_without_a_tensor),
         cmocka_unit_test(a_large_file_comes_to_its_end_before_a_picture_runs_alone),
+        cmocka_unit_test(what_has_a_large_file_is_held_memory_before_a_picture_runs_alone),
         cmocka_unit_test(nothing_is_begun_while_pictures_wait_to_run_alone),
         cmocka_unit_test(a_floor_for_the_model_does_not_stop_a_picture_that_is_alone),
         cmocka_unit_test(every_item_comes_out_once_with_its_own_pixels),

@@ -3,7 +3,8 @@
  *
  * Stored rows pass by in a buffer that holds one strip of tiles. Each tile of the strip that the
  * store does not know yet becomes an item of its own, with a slot of its own. The strip is held
- * while slots are waited for, so only one decoder cuts at a time: see batcher.h.
+ * while slots are waited for, so only one decoder cuts at a time: see batcher.h. Nothing grows with
+ * the number of tiles: the store is asked strip by strip.
  */
 #include "base/fail.h"
 #include "base/size.h"
@@ -20,10 +21,10 @@ typedef struct cutter {
     brim_tiled *tiled;
     const brim_record *whole; /* of the picture */
 
-    uint8_t *todo; /* [n_strips][n_tiles]: 1 where the tile is to be done */
-    size_t n_tiles, n_todo, n_failed;
+    size_t n_todo, n_left; /* tiles to be done; those that failed earlier and are left */
 
-    size_t held_bytes; /* reserved for strip and reader */
+    size_t held_bytes; /* reserved for todo, strip and reader */
+    uint8_t *todo;     /* of the strip at hand, 1 where the tile is to be done */
     uint8_t *strip;
     size_t strip_bytes, row_bytes;
     uint32_t first_row, n_rows; /* that are in the strip */
@@ -38,28 +39,27 @@ static brim_status make_row(const cutter *self, const brim_tile *tile, brim_row 
     return brim_row_create_part(self->whole->row, suffix, out);
 }
 
-/* Asks the store about each tile. BRIM_E_NOMEM, or what ends the run. */
-static brim_status claim_tiles(cutter *self, brim_error *err)
+/* Asks the store about each tile of a strip; *n_todo tells how many are to be done. */
+static brim_status claim_tiles(cutter *self, uint32_t strip, size_t *n_todo, brim_error *err)
 {
-    brim_status status = BRIM_OK;
-
-    self->todo = brim_alloc_zeroed(brim_heap(), self->n_tiles, &status);
-    if (!self->todo) return brim_fail(err, status, "no memory for %zu tiles", self->n_tiles);
-    for (size_t i = 0; i < self->n_tiles && !brim_stages_stopping(self->stages); i++) {
-        uint32_t strip = (uint32_t)(i / self->tiling.n_tiles);
-        brim_tile tile =
-            brim_tiling_get(&self->tiling, strip, (uint32_t)(i % self->tiling.n_tiles));
-        brim_claim claim;
+    *n_todo = 0;
+    for (uint32_t i = 0; i < self->tiling.n_tiles; i++) {
+        brim_tile tile = brim_tiling_get(&self->tiling, strip, i);
         brim_row *row;
 
-        status = make_row(self, &tile, &row);
+        self->todo[i] = 0;
+        if (brim_stages_stopping(self->stages)) continue;
+        brim_status status = make_row(self, &tile, &row);
         if (status != BRIM_OK) return brim_fail(err, status, "no memory for the row of a tile");
-        claim = brim_stages_claim(self->stages, row);
+        brim_claim claim = brim_stages_claim(self->stages, row);
         brim_row_destroy(row);
+        if (claim == BRIM_CLAIM_DONE) continue;
+        brim_tiled_expect(self->tiled);
         self->todo[i] = claim == BRIM_CLAIM_TODO;
-        self->n_todo += self->todo[i];
-        if (claim == BRIM_CLAIM_FAILED) self->n_failed++;
+        *n_todo += self->todo[i];
+        self->n_left += !self->todo[i];
     }
+    self->n_todo += *n_todo;
     return BRIM_OK;
 }
 
@@ -167,25 +167,29 @@ static brim_status send_tile(cutter *self, const brim_tile *tile, brim_error *er
 
 static brim_status cut_strip(cutter *self, uint32_t strip, brim_error *err)
 {
-    const uint8_t *todo = self->todo + (size_t)strip * self->tiling.n_tiles;
     brim_tile tile = brim_tiling_get(&self->tiling, strip, 0);
-    brim_status status;
+    size_t n_todo;
 
-    if (!memchr(todo, 1, self->tiling.n_tiles)) return BRIM_OK;
+    brim_status status = claim_tiles(self, strip, &n_todo, err);
+    if (status != BRIM_OK || n_todo == 0) return status;
     status = read_strip(self, tile.row, tile.n_rows, err);
     for (uint32_t i = 0; status == BRIM_OK && i < self->tiling.n_tiles; i++) {
-        if (!todo[i] || brim_stages_stopping(self->stages)) continue;
+        if (!self->todo[i] || brim_stages_stopping(self->stages)) continue;
         tile = brim_tiling_get(&self->tiling, strip, i);
         status = send_tile(self, &tile, err);
     }
     return status;
 }
 
-/* That a file ends early may show behind its last row only. */
+/*
+ * That a file ends early may show behind its last row only, also where all its tiles are done:
+ * nothing is said to be over before. What failed tiles keep from being over is not read for that.
+ */
 static brim_status read_to_the_end(cutter *self, brim_error *err)
 {
     brim_status status = BRIM_OK;
 
+    if (self->n_todo == 0 && self->n_left > 0) return BRIM_OK;
     while (status == BRIM_OK)
         status = brim_reader_next_row(self->reader, self->strip, err);
     return status == BRIM_END ? BRIM_OK : status;
@@ -196,7 +200,8 @@ static brim_status cut(cutter *self, brim_error *err)
     brim_status status = BRIM_OK;
 
     self->strip = brim_alloc_zeroed(brim_heap(), self->strip_bytes, &status);
-    if (!self->strip) return brim_fail(err, status, "no memory for a row of tiles");
+    if (self->strip) self->todo = brim_alloc_zeroed(brim_heap(), self->tiling.n_tiles, &status);
+    if (!self->todo) return brim_fail(err, status, "no memory for a row of tiles");
     for (uint32_t i = 0; status == BRIM_OK && i < self->tiling.n_strips; i++) {
         if (brim_stages_stopping(self->stages)) return BRIM_END;
         status = cut_strip(self, i, err);
@@ -219,9 +224,9 @@ static brim_status plan_strip(cutter *self, brim_error *err)
             (unsigned long long)n_px, self->info->whole_frame ? "at once" : "in one row of tiles",
             (unsigned long long)max_px);
     self->row_bytes = 3 * (size_t)self->info->width;
-    self->n_tiles = (size_t)self->tiling.n_strips * self->tiling.n_tiles;
     if (brim_mul_bytes(self->row_bytes, tile.n_rows, &self->strip_bytes) != BRIM_OK ||
-        brim_add_bytes(self->strip_bytes, self->info->scratch_bytes, &self->held_bytes) != BRIM_OK)
+        brim_add_bytes(self->strip_bytes, self->tiling.n_tiles, &self->held_bytes) != BRIM_OK ||
+        brim_add_bytes(self->held_bytes, self->info->scratch_bytes, &self->held_bytes) != BRIM_OK)
         return brim_fail(err, BRIM_E_ARG, "the picture is too large to decode");
     return BRIM_OK;
 }
@@ -235,6 +240,7 @@ static brim_status cut_holding_memory(cutter *self, brim_error *err)
     if (status != BRIM_OK) return status;
     status = cut(self, err);
     brim_alloc_release(brim_heap(), self->strip, self->strip_bytes);
+    brim_alloc_release(brim_heap(), self->todo, self->tiling.n_tiles);
     brim_reader_close(self->reader);
     self->reader = NULL;
     brim_batcher_let_go(batcher, self->held_bytes);
@@ -255,11 +261,10 @@ static brim_status tile_item(cutter *self, brim_item *item, brim_error *err)
     self->tiling = brim_tiling_of(self->info, options->tile, options->overlap);
     self->whole = &item->record;
     status = plan_strip(self, err);
-    if (status == BRIM_OK) status = claim_tiles(self, err);
     if (status != BRIM_OK || brim_stages_stopping(self->stages)) return status;
-    status = brim_tiled_create(brim_heap(), item, self->n_todo + self->n_failed, &self->tiled);
+    status = brim_tiled_create(brim_heap(), item, &self->tiled);
     if (status != BRIM_OK) return brim_fail(err, status, "no memory for tiles");
-    return self->n_todo > 0 ? cut_holding_memory(self, err) : BRIM_OK;
+    return cut_holding_memory(self, err);
 }
 
 /* The picture is cut: it is over when its tiles are. */
@@ -269,7 +274,6 @@ static void finish(cutter *self)
 
     if (!whole) return;
     whole->record.is_tiled = true;
-    brim_item_drop_data(whole);
     if (brim_queue_push(self->stages->results, whole, 0) != BRIM_OK) brim_item_destroy(whole);
 }
 
@@ -280,9 +284,8 @@ void brim_stage_tile_item(brim_stages *stages, brim_item *item)
 
     brim_status status = tile_item(&self, item, &err);
     brim_reader_close(self.reader);
-    brim_alloc_release(brim_heap(), self.todo, self.n_tiles);
+    brim_item_drop_data(item); /* at once: its tiles may be waiting for the room, to run alone */
     if (status == BRIM_OK && self.tiled && !brim_stages_stopping(stages)) {
-        brim_item_drop_data(item);
         finish(&self);
     } else if (status == BRIM_E_NOMEM) {
         brim_stages_give_up(stages, &err);

@@ -10,8 +10,7 @@ struct brim_tiled {
     atomic_size_t n_left; /* tiles, and one for the decoder */
 };
 
-brim_status brim_tiled_create(const brim_alloc *mem, brim_item *whole, size_t n_tiles,
-                              brim_tiled **out)
+brim_status brim_tiled_create(const brim_alloc *mem, brim_item *whole, brim_tiled **out)
 {
     brim_status status;
 
@@ -21,9 +20,14 @@ brim_status brim_tiled_create(const brim_alloc *mem, brim_item *whole, size_t n_
     self->mem = mem;
     self->whole = whole;
     atomic_init(&self->n_owners, 1);
-    atomic_init(&self->n_left, n_tiles + 1);
+    atomic_init(&self->n_left, 1);
     *out = self;
     return BRIM_OK;
+}
+
+void brim_tiled_expect(brim_tiled *self)
+{
+    atomic_fetch_add(&self->n_left, 1);
 }
 
 brim_tiled *brim_tiled_hold(brim_tiled *self)

@@ -11,10 +11,11 @@
 
 #include "pipeline/item.h"
 
-/* Takes over the item of the whole picture, of which n_tiles are to be done; on success only. The
- * caller holds on to it. */
-brim_status brim_tiled_create(const brim_alloc *mem, brim_item *whole, size_t n_tiles,
-                              brim_tiled **out);
+/* Takes over the item of the whole picture, on success only. The caller, who cuts it, holds on. */
+brim_status brim_tiled_create(const brim_alloc *mem, brim_item *whole, brim_tiled **out);
+
+/* For the decoder, before it has finished: one more tile must have its result. */
+void brim_tiled_expect(brim_tiled *tiled);
 
 brim_tiled *brim_tiled_hold(brim_tiled *tiled);
 

@@ -113,6 +113,8 @@ def test_a_broken_picture_fails_once_and_can_be_mended(tmp_path, large, expected
     assert failures(store) == {"3.jpg": ("decode", "truncated JPEG", 1)}
     assert cut(folder, "-o", store, "--root", folder).returncode == 0
     assert failures(store)["3.jpg"][2] == 1  # not tried again
+    assert cut(folder, "-o", store, "--root", folder, "--retry-failed").returncode == 3
+    assert failures(store)["3.jpg"] == ("decode", "truncated JPEG", 2)  # all its tiles were there, its end was not
     (folder / "3.jpg").write_bytes(whole["3.jpg"])
     assert cut(folder, "-o", store, "--root", folder, "--retry-failed").returncode == 0
     assert not failures(store)

@@ -11,6 +11,18 @@ static const char CONFIG[] =
     "{\"image_processor_type\": \"ViTImageProcessor\", \"do_resize\": false,"
     " \"do_rescale\": false, \"do_normalize\": false}";
 
+/* Plain bytes, so that the file is as large as the picture. */
+static void write_grey_pgm(const char *path, unsigned side, unsigned char grey)
+{
+    FILE *file = fopen(path, "wb");
+
+    assert_non_null(file);
+    fprintf(file, "P5 %u %u 255\n", side, side);
+    for (unsigned i = 0; i < side * side; i++)
+        putc(grey, file);
+    assert_int_equal(fclose(file), 0);
+}
+
 typedef struct walk {
     void **state;
     fake_source source;
@@ -415,6 +427,65 @@ static void pictures_that_fit_one_by_one_are_all_done_whatever_the_batch(void **
         }
 }
 
+/* ---- Tiles ---- */
+
+enum { N_TILED = 12, LARGE_SIDE = 1700, SMALL_SIDE = 500, TILE = 300 };
+
+/* Every third picture is a file larger than its room, all cut into tiles that mostly fit only one
+ * at a time. */
+static walk *open_tiled_walk(void **state)
+{
+    size_t fixed = fixed_bytes(state, 3);
+    walk *w = open_walk(state, N_TILED);
+
+    for (int i = 0; i < N_TILED; i++)
+        write_grey_pgm(own_path_of(w, i), i % 3 == 0 ? LARGE_SIDE : SMALL_SIDE,
+                       (unsigned char)(10 * i));
+    w->source.path_of = own_path_of;
+    w->options.tile = TILE;
+    give_arena(w, fixed + 14 * MIB, 110); /* activations of a tile: 9.4 MiB, its tensor 1 */
+    assert_true(brim_budget_limit_bytes(w->budget) / 8 < LARGE_SIDE * LARGE_SIDE);
+    return w;
+}
+
+static void every_tile_is_done_once_where_only_one_fits_at_a_time(void **state)
+{
+    walk *w = open_tiled_walk(state);
+
+    assert_int_equal(brim_pipeline_run(&w->options, NULL), BRIM_OK);
+    for (int i = 0; i < N_TILED; i++) {
+        if (w->store.n_failed[i]) fail_msg("row %d: %s", i, w->store.reason[i]);
+        assert_int_equal(w->store.n_done[i], i % 3 == 0 ? 36 : 4);
+        assert_int_equal(w->store.n_tiled[i], 1);
+        assert_true(w->store.first[i] == (float)(10 * i));
+    }
+    assert_true(w->counters.n_set_aside > 0);
+    close_walk(w);
+}
+
+static void stop_after_a_refusal(void *ctx)
+{
+    walk *w = ctx;
+
+    if (atomic_load(&w->counters.n_refusals) > 0) atomic_store(&w->stop, true);
+}
+
+/* Tiles that wait to run alone belong to a picture whose file is in the way of that. */
+static void a_stop_comes_to_an_end_with_tiles_set_aside(void **state)
+{
+    walk *w = open_tiled_walk(state);
+
+    w->options.tick = stop_after_a_refusal;
+    w->options.tick_ctx = w;
+    assert_int_equal(brim_pipeline_run(&w->options, NULL), BRIM_OK);
+    for (int i = 0; i < N_TILED; i++) {
+        assert_int_equal(w->store.n_failed[i], 0);
+        assert_true(w->store.n_done[i] <= (i % 3 == 0 ? 36 : 4));
+        assert_true(w->store.n_tiled[i] == 0 || w->store.n_done[i] == (i % 3 == 0 ? 36 : 4));
+    }
+    close_walk(w);
+}
+
 static void the_arena_is_trimmed_now_and_then(void **state)
 {
     walk *w = open_walk(state, 100);
@@ -447,6 +518,8 @@ int main(void)
         TEST(a_refusal_is_an_ordinary_event),
         TEST(a_picture_that_fits_only_alone_is_set_aside_and_done),
         TEST(pictures_that_fit_one_by_one_are_all_done_whatever_the_batch),
+        TEST(every_tile_is_done_once_where_only_one_fits_at_a_time),
+        TEST(a_stop_comes_to_an_end_with_tiles_set_aside),
         TEST(the_arena_is_trimmed_now_and_then),
     };
     return cmocka_run_group_tests_name("pipeline/pipeline", tests, NULL, NULL);

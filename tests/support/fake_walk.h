@@ -49,7 +49,7 @@ static const struct brim_source_ops FAKE_SOURCE_OPS = {fake_source_next, fake_so
 /* Counts what is committed, by the number in the key. */
 typedef struct fake_store {
     brim_store base;
-    int n_done[FAKE_MAX_ROWS], n_failed[FAKE_MAX_ROWS];
+    int n_done[FAKE_MAX_ROWS], n_failed[FAKE_MAX_ROWS], n_tiled[FAKE_MAX_ROWS];
     float first[FAKE_MAX_ROWS]; /* the first number of the vector */
     char reason[FAKE_MAX_ROWS][sizeof(((brim_error *)0)->message)];
     brim_step step[FAKE_MAX_ROWS];
@@ -78,6 +78,8 @@ static brim_status fake_store_commit(brim_store *base, const brim_record *const 
         if (records[i]->vector) {
             self->n_done[number]++;
             self->first[number] = records[i]->vector[0];
+        } else if (records[i]->is_tiled) {
+            self->n_tiled[number]++;
         } else {
             self->n_failed[number]++;
             self->step[number] = records[i]->step;

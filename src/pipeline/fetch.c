@@ -98,6 +98,13 @@ static int read_all(reader *self, int fd, uint8_t *data, size_t bytes, size_t *g
     return 0;
 }
 
+/* That we have too many files open is no fault of this one: BRIM_E_NOMEM, which ends the run. */
+static brim_status cannot_open(const reader *self, int why, brim_error *err)
+{
+    if (why != EMFILE && why != ENFILE) return brim_fail(err, BRIM_E_IO, "%s", strerror(why));
+    return brim_fail(err, BRIM_E_NOMEM, "%s: %s (ulimit -n)", self->path, strerror(why));
+}
+
 typedef enum fetch_end { FETCHED, FETCH_FAILED, FETCH_ABANDONED } fetch_end;
 
 /* Opens and measures the file. Unless FETCHED it is closed again, all of it inside the read. */
@@ -111,7 +118,7 @@ static fetch_end open_file(reader *self, brim_item *item, int *fd, struct stat *
     /* O_NONBLOCK: a pipe must not hang the opening; regular files do not mind. */
     *fd = open(self->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (*fd < 0 || fstat(*fd, info) != 0)
-        status = brim_fail(&why, BRIM_E_IO, "%s", strerror(errno));
+        status = cannot_open(self, errno, &why);
     else
         status = check_file(info, &why);
     if (status != BRIM_OK && *fd >= 0) close(*fd);
@@ -173,7 +180,7 @@ static fetch_end keep_open(reader *self, brim_item *item, int fd, size_t bytes, 
     if (bytes <= self->fetch->options.pool->capacity_bytes || bytes < BRIM_HEAD_BYTES)
         return FETCHED;
     brim_status status =
-        brim_item_take_data(item, self->fetch->options.pool, BRIM_HEAD_BYTES, &item->record.error);
+        brim_item_take_head(item, self->fetch->options.pool, BRIM_HEAD_BYTES, &item->record.error);
     if (status != BRIM_OK) return close_file(self, item, fd) ? FETCH_FAILED : FETCH_ABANDONED;
     head = item->data;
     item->data = NULL;

@@ -1,15 +1,29 @@
 /* file_pool.c - a counter in a monitor, over one reservation. */
 #include "pipeline/file_pool.h"
 
+#include <sys/resource.h>
+
 #include "base/fail.h"
 #include "base/size.h"
 #include "pipeline/batcher.h"
 
+enum { OPEN_SHARE = 4 }; /* of the files that may be open */
+
+static size_t max_open(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
+    return files.rlim_cur > OPEN_SHARE ? (size_t)files.rlim_cur / OPEN_SHARE : 1;
+}
+
 brim_status brim_file_pool_init(brim_file_pool *pool, brim_budget *budget, brim_batcher *batcher,
                                 size_t capacity_bytes, brim_error *err)
 {
-    *pool =
-        (brim_file_pool){.budget = budget, .batcher = batcher, .capacity_bytes = capacity_bytes};
+    *pool = (brim_file_pool){.budget = budget,
+                             .batcher = batcher,
+                             .capacity_bytes = capacity_bytes,
+                             .max_open = max_open()};
     if (brim_budget_reserve(budget, BRIM_ACCOUNT_QUEUES, capacity_bytes) != BRIM_OK)
         return brim_fail(err, BRIM_E_BUDGET,
                          "reading ahead needs %zu MiB, limit %zu MiB (--memory)",
@@ -70,6 +84,23 @@ void brim_file_pool_give_back(brim_file_pool *pool, size_t bytes)
     if (pool->extra_bytes > 0)
         brim_batcher_give_back_bytes(pool->batcher, BRIM_ACCOUNT_QUEUES, pool->extra_bytes);
     pool->extra_bytes = 0;
+    brim_monitor_wake(&pool->monitor);
+    brim_monitor_leave(&pool->monitor);
+}
+
+void brim_file_pool_take_open(brim_file_pool *pool)
+{
+    brim_monitor_enter(&pool->monitor);
+    while (pool->n_open >= pool->max_open)
+        brim_monitor_wait(&pool->monitor);
+    pool->n_open++;
+    brim_monitor_leave(&pool->monitor);
+}
+
+void brim_file_pool_give_back_open(brim_file_pool *pool)
+{
+    brim_monitor_enter(&pool->monitor);
+    pool->n_open--;
     brim_monitor_wake(&pool->monitor);
     brim_monitor_leave(&pool->monitor);
 }

@@ -38,6 +38,15 @@ brim_status brim_item_take_data(brim_item *item, brim_file_pool *pool, size_t by
     return BRIM_OK;
 }
 
+brim_status brim_item_take_head(brim_item *item, brim_file_pool *pool, size_t bytes,
+                                brim_error *err)
+{
+    brim_file_pool_take_open(pool);
+    item->pool = pool;
+    item->counts_as_open = true;
+    return brim_item_take_data(item, pool, bytes, err);
+}
+
 brim_status brim_item_open_reader(const brim_item *item, const brim_reader_options *options,
                                   brim_reader **out, brim_error *err)
 {
@@ -54,8 +63,11 @@ void brim_item_drop_data(brim_item *item)
     item->data_bytes = 0;
     if (item->fd >= 0) close(item->fd);
     item->fd = -1;
+    if (item->counts_as_open) brim_file_pool_give_back_open(item->pool);
+    item->counts_as_open = false;
     if (item->pool) brim_file_pool_give_back(item->pool, item->pool_bytes);
     item->pool = NULL;
+    item->pool_bytes = 0;
 }
 
 void brim_item_destroy(brim_item *item)

@@ -24,6 +24,7 @@ typedef struct brim_item {
      */
     brim_file_pool *pool; /* NULL: no room is held */
     size_t pool_bytes;    /* of the room, and allocated at data */
+    bool counts_as_open;  /* in the pool */
     uint8_t *data;
     size_t data_bytes; /* that hold the file; fewer where it shrank under us */
     int fd; /* the file, of which data holds the beginning only; -1: data holds all of it */
@@ -34,6 +35,10 @@ brim_status brim_item_create(const brim_alloc *mem, brim_row *row, brim_item **o
 
 /* Waits for room for the file's bytes and allocates it: data, uninitialised. */
 brim_status brim_item_take_data(brim_item *item, brim_file_pool *pool, size_t bytes,
+                                brim_error *err);
+
+/* The same for the beginning of a file that is to stay open; waits until one more may. */
+brim_status brim_item_take_head(brim_item *item, brim_file_pool *pool, size_t bytes,
                                 brim_error *err);
 
 /* Opens the picture, wherever its bytes are. */

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <semaphore.h>
 #include <stdarg.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "base/clock.h"
@@ -215,6 +216,64 @@ static void keeps_a_file_beyond_its_room_open_where_its_format_allows(void **sta
     end(&r);
 }
 
+static bool more_than_four_arrive(run *r, const char *path)
+{
+    void *popped[5] = {0};
+    size_t n = 0;
+
+    for (int i = 0; i < 12; i++)
+        send(r, "tiff", path);
+    while (n < 4)
+        n += brim_queue_try_pop(r->items, &popped[n]) == BRIM_OK;
+    for (int i = 0; i < 100 && n == 4; i++) {
+        usleep(1000);
+        n += brim_queue_try_pop(r->items, &popped[n]) == BRIM_OK;
+    }
+    for (size_t i = 0; i < n; i++)
+        brim_item_destroy(popped[i]);
+    for (size_t i = n; i < 12; i++) {
+        assert_int_equal(brim_queue_pop(r->items, &popped[0]), BRIM_OK);
+        brim_item_destroy(popped[0]);
+    }
+    return n > 4;
+}
+
+/* A quarter of what the system allows: the store and libraries need some too. */
+static void few_files_stay_open_at_once(void **state)
+{
+    struct rlimit before, few;
+    run r;
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = (struct rlimit){16, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    begin(&r, 60000000000u);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_false(more_than_four_arrive(&r, write_large(state, "l.tif", "II*\0\x08\0\0\0", 8)));
+    watch_to_the_end(&r);
+    assert_int_equal(r.n_failed, 0);
+    end(&r);
+}
+
+static void no_more_files_to_be_had_ends_the_run(void **state)
+{
+    struct rlimit before, none;
+    run r;
+
+    begin(&r, 60000000000u);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = (struct rlimit){0, before.rlim_max};
+    const char *path = temp_write_text(state, "p", "text");
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    send(&r, "p", path);
+    watch_to_the_end(&r);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(r.n_failed, 0);
+    assert_int_equal(r.gave_up.status, BRIM_E_NOMEM);
+    assert_non_null(strstr(r.gave_up.message, "Too many open files (ulimit -n)"));
+    end(&r);
+}
+
 static void reads_whole_files(void **state)
 {
     run r;
@@ -312,6 +371,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(reads_whole_files),
         TEST(keeps_a_file_beyond_its_room_open_where_its_format_allows),
+        TEST(few_files_stay_open_at_once),
+        TEST(no_more_files_to_be_had_ends_the_run),
         TEST(says_why_something_cannot_be_read),
         TEST(a_file_that_hangs_stops_nobody),
         TEST(a_hanging_file_does_not_hold_up_a_stop),

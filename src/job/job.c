@@ -33,6 +33,7 @@ enum {
     MAX_BATCH = 65536,
     MAX_THREADS = 1024,
     MAX_TILE = 65535,
+    MAX_BAND = 99999,
     DEFAULT_TIMEOUT_S = 30,
     DEFAULT_PROGRESS_MS = 500,
     LOOK_MS = 250, /* at the system's memory */
@@ -67,6 +68,14 @@ static brim_status check_pixels(const brim_embed_options *options, brim_error *e
     const uint32_t *bands = options->bands;
     int n_bands = (bands[0] > 0) + (bands[1] > 0) + (bands[2] > 0);
 
+    if ((unsigned)options->depth > BRIM_DEPTH_CLAMP ||
+        (unsigned)options->decode > BRIM_DECODE_FAST ||
+        (unsigned)options->resample_order > BRIM_ORDER_CLASSIC)
+        return brim_fail(err, BRIM_E_ARG, "depth %d, decode %d, resample order %d: out of range",
+                         (int)options->depth, (int)options->decode, (int)options->resample_order);
+    for (int i = 0; i < 3; i++)
+        if (bands[i] > MAX_BAND)
+            return brim_fail(err, BRIM_E_ARG, "band %u is beyond %d", bands[i], MAX_BAND);
     if (n_bands != 0 && n_bands != 3)
         return brim_fail(err, BRIM_E_ARG, "bands: three are needed, each counted from 1");
     if (options->tile > MAX_TILE)

@@ -54,7 +54,7 @@ static const cli_option OPTIONS[] = {
     {"accept-truncated", 0, CLI_FLAG, offsetof(embed_args, accept_truncated), NULL,
      "take files that end early for what they hold", 0, false, false},
     {"memory", 0, CLI_BYTES, offsetof(embed_args, memory_bytes), "SIZE",
-     "ceiling for the whole process, as 6GiB (80 % of what is free)", 0, false, false},
+     "ceiling of the whole process (80 % of what is free)", 0, false, false},
     {"trim-every", 0, CLI_COUNT, offsetof(embed_args, trim_every), "N",
      "give idle memory back every N batches (when it is short)", UINT32_MAX, false, false},
     {"batch", 0, CLI_COUNT, offsetof(embed_args, batch), "N|auto",

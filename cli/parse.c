@@ -31,28 +31,41 @@ int cli_fail(const cli_command *command, const brim_error *err)
     return CLI_EXIT_FAILED;
 }
 
-static void print_option(const cli_option *option, FILE *to)
+/* "-m, --model MODEL" */
+static int write_words(const cli_option *option, char *out, size_t capacity)
 {
-    char left[64], letter[8] = "    ";
+    char letter[8] = "    ";
 
     if (option->letter)
         snprintf(letter, sizeof(letter), option->name ? "-%c, " : "-%c", option->letter);
     const char *name = option->name ? option->name : "";
-    snprintf(left, sizeof(left), "%s%s%s%s%s", letter, option->name ? "--" : "", name,
-             option->metavar ? " " : "", option->metavar ? option->metavar : "");
-    fprintf(to, "  %-24s  %s\n", left, option->help);
+    return snprintf(out, capacity, "%s%s%s%s%s", letter, option->name ? "--" : "", name,
+                    option->metavar ? " " : "", option->metavar ? option->metavar : "");
+}
+
+static void print_option(const cli_option *option, int width, FILE *to)
+{
+    char words[64];
+
+    write_words(option, words, sizeof(words));
+    fprintf(to, "  %-*s  %s\n", width, words, option->help);
 }
 
 void cli_print_help(const cli_command *command, FILE *to)
 {
     static const cli_option HELP = {
         .name = "help", .letter = 'h', .kind = CLI_FLAG, .help = "this text"};
+    int width = 24;
 
     fprintf(to, "%s - %s\n\nusage: %s\n\n%s\n\noptions:\n", command->name, command->summary,
             command->usage, command->details);
+    for (size_t i = 0; i < command->n_options; i++) {
+        int n = write_words(&command->options[i], NULL, 0);
+        if (n > width) width = n;
+    }
     for (size_t i = 0; i < command->n_options; i++)
-        print_option(&command->options[i], to);
-    print_option(&HELP, to);
+        print_option(&command->options[i], width, to);
+    print_option(&HELP, width, to);
 }
 
 static const cli_option *find_long(const cli_command *command, const char *name, size_t length)

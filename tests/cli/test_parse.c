@@ -227,17 +227,17 @@ static void help_is_made_from_the_table(void **state)
     assert_int_equal(parse("--help"), CLI_EXIT_OK);
     assert_string_equal(said, "test - a test\n\nusage: brimful test WORD...\n\nDetails.\n\n"
                               "options:\n"
-                              "  -m, --model MODEL         a model\n"
-                              "  -o, --output STORE        a store\n"
-                              "      --limit N             at most N\n"
-                              "      --batch N|auto        pictures\n"
-                              "      --memory SIZE         ceiling\n"
+                              "  -m, --model MODEL           a model\n"
+                              "  -o, --output STORE          a store\n"
+                              "      --limit N               at most N\n"
+                              "      --batch N|auto          pictures\n"
+                              "      --memory SIZE           ceiling\n"
                               "      --depth scale|clamp|cl  bits\n"
-                              "      --overlap N           pixels\n"
-                              "      --raw                 as they are\n"
-                              "  -q, --quiet               say less\n"
-                              "  -0                        NUL ends names\n"
-                              "  -h, --help                this text\n");
+                              "      --overlap N             pixels\n"
+                              "      --raw                   as they are\n"
+                              "  -q, --quiet                 say less\n"
+                              "  -0                          NUL ends names\n"
+                              "  -h, --help                  this text\n");
     assert_int_equal(parse("a -q -h --nonsense"), CLI_EXIT_OK);
     assert_int_equal(parse("--nonsense --help"), CLI_EXIT_USAGE); /* the first word counts */
 }

@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import re
 import resource
 import shutil
 import signal
@@ -56,6 +57,8 @@ def test_help_and_version_go_to_stdout():
                    "--limit", "--json", "--quiet", "--max-pixels", "--root", "-0", "--precision", "--help"):
         assert option in text
     assert all(len(line) <= 100 for line in text.splitlines())
+    options = text[text.index("options:"):].splitlines()[1:]
+    assert len({re.search(r"\S {2,}\S", line[2:]).end() for line in options}) == 1  # one column
 
 
 # ---- model ----

@@ -11,6 +11,7 @@
 #include "base/fail.h"
 #include "base/size.h"
 #include "base/sync.h"
+#include "brimful/arena.h"
 
 enum {
     AHEAD = 3,      /* batches of one shape: one with the model, one ready, one being filled */
@@ -344,18 +345,38 @@ brim_status brim_batcher_reserve_for_good(brim_batcher *batcher, brim_account ac
     return status;
 }
 
-brim_status brim_batcher_hold(brim_batcher *batcher, size_t bytes, brim_error *err)
+/* What a slot takes by itself: scratch and tensor, which may be given a page more than it is. */
+static brim_status slot_room(const brim_batcher *self, uint32_t height, uint32_t width,
+                             size_t scratch_bytes, size_t *bytes)
 {
+    brim_batch_shape shape = {height, width, self->dtype};
+    brim_arena *arena = brim_budget_arena(self->budget);
+    size_t page_bytes = arena ? brim_arena_usage_now(arena).page_bytes : 0;
+
+    brim_status status = brim_batch_bytes(&shape, self->batch_is_fixed ? self->wanted : 1, bytes);
+    if (status == BRIM_OK) status = brim_add_bytes(*bytes, page_bytes, bytes);
+    return status == BRIM_OK ? brim_add_bytes(*bytes, scratch_bytes, bytes) : status;
+}
+
+brim_status brim_batcher_hold(brim_batcher *batcher, size_t bytes, uint32_t height, uint32_t width,
+                              size_t scratch_bytes, brim_error *err)
+{
+    size_t beside, both;
+
+    brim_status status = slot_room(batcher, height, width, scratch_bytes, &beside);
+    if (status == BRIM_OK) status = brim_add_bytes(bytes, beside, &both);
+    if (status != BRIM_OK) return brim_fail(err, status, "the tiles are too large");
     brim_monitor_enter(&batcher->monitor);
     while (batcher->held_bytes > 0)
         brim_monitor_wait(&batcher->monitor);
     batcher->held_bytes = bytes; /* a turn that others see while this one waits for the memory */
-    brim_status status = reserve(batcher, BRIM_ACCOUNT_DECODERS, bytes, "a row of its tiles", err);
+    status = reserve(batcher, BRIM_ACCOUNT_DECODERS, both, "a row of its tiles", err);
     batcher->holds = status == BRIM_OK;
-    if (status != BRIM_OK) {
+    if (status == BRIM_OK)
+        brim_budget_give_back(batcher->budget, BRIM_ACCOUNT_DECODERS, beside);
+    else
         batcher->held_bytes = 0;
-        brim_monitor_wake(&batcher->monitor);
-    }
+    brim_monitor_wake(&batcher->monitor);
     brim_monitor_leave(&batcher->monitor);
     return status;
 }

@@ -74,10 +74,12 @@ brim_status brim_batcher_reserve_for_good(brim_batcher *batcher, brim_account ac
                                           const char *what, brim_error *err);
 
 /*
- * For a decoder that keeps memory over many slots: waits for bytes of it. One at a time: since it
- * waits for slots while it holds something, another one must never do the same.
+ * For a decoder that keeps memory over many slots, each of this shape and with this scratch: waits
+ * for bytes of it, and until one such slot would fit beside. One at a time: since it waits for
+ * slots while it holds something, another one must never do the same.
  */
-brim_status brim_batcher_hold(brim_batcher *batcher, size_t bytes, brim_error *err);
+brim_status brim_batcher_hold(brim_batcher *batcher, size_t bytes, uint32_t height, uint32_t width,
+                              size_t scratch_bytes, brim_error *err);
 void brim_batcher_let_go(brim_batcher *batcher, size_t bytes);
 
 /* No decoder will lease any more: what is open is closed. */

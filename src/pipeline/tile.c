@@ -107,25 +107,27 @@ static brim_status process_tile(const cutter *self, const brim_tile *tile, const
     return BRIM_OK;
 }
 
-static brim_status lease_for(const cutter *self, const brim_tile *tile, brim_slot *slot,
-                             brim_error *err)
+/* The slot that a tile takes, and its scratch. All tiles of a picture are of one size. */
+static brim_status slot_of(const cutter *self, const brim_tile *tile, uint32_t *height,
+                           uint32_t *width, size_t *scratch_bytes, brim_error *err)
 {
     const brim_processor *processor = self->stages->options->processor;
     brim_image_info info = brim_tile_info(&self->tiling, tile);
-    uint32_t height = 0, width = 0;
-    size_t scratch_bytes;
 
-    brim_status status = brim_processor_scratch_bytes(processor, &info, &scratch_bytes, err);
-    if (status == BRIM_OK) status = brim_processor_shape(processor, &info, &height, &width, err);
-    if (status != BRIM_OK) return status;
-    return brim_batcher_lease(self->stages->batcher, height, width, scratch_bytes, slot, err);
+    brim_status status = brim_processor_scratch_bytes(processor, &info, scratch_bytes, err);
+    return status == BRIM_OK ? brim_processor_shape(processor, &info, height, width, err) : status;
 }
 
 static brim_status fill_slot(cutter *self, const brim_tile *tile, brim_item *item, brim_error *err)
 {
+    uint32_t height, width;
+    size_t scratch_bytes;
     brim_slot slot;
 
-    brim_status status = lease_for(self, tile, &slot, err);
+    brim_status status = slot_of(self, tile, &height, &width, &scratch_bytes, err);
+    if (status == BRIM_OK)
+        status =
+            brim_batcher_lease(self->stages->batcher, height, width, scratch_bytes, &slot, err);
     if (status != BRIM_OK) return status;
     status = process_tile(self, tile, &slot, err);
     if (status == BRIM_OK)
@@ -236,7 +238,13 @@ static brim_status cut_holding_memory(cutter *self, brim_error *err)
 {
     brim_batcher *batcher = self->stages->batcher;
 
-    brim_status status = brim_batcher_hold(batcher, self->held_bytes, err);
+    brim_tile tile = brim_tiling_get(&self->tiling, 0, 0);
+    uint32_t height, width;
+    size_t scratch_bytes;
+
+    brim_status status = slot_of(self, &tile, &height, &width, &scratch_bytes, err);
+    if (status == BRIM_OK)
+        status = brim_batcher_hold(batcher, self->held_bytes, height, width, scratch_bytes, err);
     if (status != BRIM_OK) return status;
     status = cut(self, err);
     brim_alloc_release(brim_heap(), self->strip, self->strip_bytes);

@@ -444,13 +444,35 @@ static void what_has_a_large_file_is_held_memory_before_a_picture_runs_alone(voi
     assert_int_equal(
         brim_batcher_reserve_for_good(b.batcher, BRIM_ACCOUNT_OTHER, 500, "a library", NULL),
         BRIM_OK);
-    assert_int_equal(brim_batcher_hold(b.batcher, 2000, NULL), BRIM_OK);
+    assert_int_equal(brim_batcher_hold(b.batcher, 2000, SIDE, SIDE, 0, NULL), BRIM_OK);
     brim_batcher_let_go(b.batcher, 2000);
     brim_batcher_give_back_bytes(b.batcher, BRIM_ACCOUNT_QUEUES, 1000);
     assert_int_equal(brim_batcher_next(b.batcher, &batch), BRIM_OK);
     assert_true(batch->is_alone);
     brim_batcher_give_back(b.batcher, batch);
     brim_budget_give_back(b.budget, BRIM_ACCOUNT_OTHER, 500);
+    brim_batcher_close(b.batcher);
+    close_bench(&b);
+}
+
+/* Else each of its tiles would fail, by what the decoder itself holds. */
+static void what_is_held_leaves_room_for_a_slot(void **state)
+{
+    size_t tensor = SLOT_FLOATS * sizeof(float);
+    bench b = open_bench((size_t)2 << 20, 1, 1);
+    size_t most = (2 << 20) - 1000 - tensor - 1000; /* a batch is a little more than its tensor */
+    brim_error err;
+
+    (void)state;
+    assert_int_equal(brim_batcher_hold(b.batcher, most + 2000, SIDE, SIDE, 1000, &err),
+                     BRIM_E_BUDGET);
+    assert_string_equal(err.message,
+                        "a row of its tiles needs 3 MiB, limit 2 MiB, 2 of it free (--memory)");
+    assert_int_equal(brim_batcher_hold(b.batcher, most, SIDE, SIDE, 1000, &err), BRIM_OK);
+    brim_slot slot;
+    assert_int_equal(brim_batcher_lease(b.batcher, SIDE, SIDE, 1000, &slot, NULL), BRIM_OK);
+    brim_batcher_drop(b.batcher, &slot);
+    brim_batcher_let_go(b.batcher, most);
     brim_batcher_close(b.batcher);
     close_bench(&b);
 }
@@ -584,6 +606,7 @@ int main(void)
         cmocka_unit_test(a_picture_alone_without_room_comes_without_a_tensor),
         cmocka_unit_test(a_large_file_comes_to_its_end_before_a_picture_runs_alone),
         cmocka_unit_test(what_has_a_large_file_is_held_memory_before_a_picture_runs_alone),
+        cmocka_unit_test(what_is_held_leaves_room_for_a_slot),
         cmocka_unit_test(nothing_is_begun_while_pictures_wait_to_run_alone),
         cmocka_unit_test(a_floor_for_the_model_does_not_stop_a_picture_that_is_alone),
         cmocka_unit_test(every_item_comes_out_once_with_its_own_pixels),

@@ -54,8 +54,6 @@ static brim_status probe(const brim_encoded *file, const brim_format *format, br
 {
     uint64_t max_px = file->options->max_px;
 
-    if (!format) return refuse(file->data, file->bytes, err);
-
     *info = (brim_image_info){.format = format->name, .shrink = 1, .orientation = 1, .depth = 8};
     brim_status status = format->probe(file, info, err);
     if (status != BRIM_OK) return status;
@@ -86,6 +84,7 @@ static brim_status open_file(const brim_alloc *mem, brim_encoded file, const bri
     const brim_format *variant = format && format->variant ? format->variant(&file) : NULL;
     brim_image_info info;
 
+    if (!format) return refuse(file.data, file.bytes, err);
     if (variant) format = variant;
     brim_status status = probe(&file, format, &info, err);
     if (status != BRIM_OK) return status;

@@ -3,6 +3,7 @@
 #define BRIMFUL_H
 
 #include "brimful/arena.h"
+#include "brimful/governor.h"
 #include "brimful/image.h"
 #include "brimful/job.h"
 #include "brimful/log.h"

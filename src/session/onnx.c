@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fail.h"
 #include "base/half.h"
 #include "base/size.h"
@@ -377,8 +378,10 @@ static brim_status onnx_session_run(brim_session *base, const void *pixels, size
 
     *out = (brim_output){0};
     onnx_session_give_back(base);
+    uint64_t started_ns = brim_now_ns();
     brim_status status = check_shape(self, n, height, width, err);
     if (status == BRIM_OK) status = run_pixels(self, pixels, n, height, width, err);
+    base->run_seconds = (double)(brim_now_ns() - started_ns) / 1e9;
     if (status == BRIM_OK) status = lend_result(self, n, out, err);
     if (status != BRIM_OK) {
         onnx_session_give_back(base);

@@ -1,7 +1,7 @@
 /*
  * session.h - a model that can be run on batches, whatever runs it.
  *
- * Today ONNX Runtime on the CPU stands behind it; a simulated device will join. The interface knows
+ * ONNX Runtime on the CPU stands behind it, or a simulated device. The interface knows
  * tensors and names, nothing about pictures or tasks.
  *
  * Threads: one run at a time; describing is free.
@@ -41,6 +41,7 @@ struct brim_session_ops {
     brim_status (*run)(brim_session *self, const void *pixels, size_t n, uint32_t height,
                        uint32_t width, brim_output *out, brim_error *err);
     void (*give_back)(brim_session *self);
+    size_t (*free_bytes)(const brim_session *self); /* NULL: its memory is the budget's */
     void (*close)(brim_session *self);
 };
 
@@ -50,6 +51,9 @@ struct brim_session {
     const brim_port *layers; /* the outputs, in the model's order */
     size_t n_layers;
     size_t run_peak_bytes; /* most that the last run held at once, where it is known */
+    double run_seconds;    /* that the last run took, refused or not: of a virtual clock, those */
+    size_t stub_bytes;     /* not 0: a picture of any shape takes a slot of these bytes, since the
+                              session looks at shapes alone */
     size_t layer;          /* index of the output that run() fetches, set before the first run */
 };
 
@@ -70,6 +74,15 @@ static inline brim_status brim_session_run(brim_session *session, const void *pi
                                            brim_error *err)
 {
     return session->ops->run(session, pixels, n, height, width, out, err);
+}
+
+/*
+ * Bytes that the next run may hold at once, as the device tells it; SIZE_MAX where it has no memory
+ * of its own, so that the budget alone decides.
+ */
+static inline size_t brim_session_free_bytes(const brim_session *session)
+{
+    return session->ops->free_bytes ? session->ops->free_bytes(session) : SIZE_MAX;
 }
 
 /* Ends the loan of the last run's output; free of effect without one. */

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "brimful/arena.h"
+#include "brimful/governor.h"
 #include "brimful/image.h"
 #include "brimful/log.h"
 #include "brimful/memory.h"
@@ -65,13 +66,15 @@ typedef struct brim_embed_options {
     bool retry_failed; /* do rows again that failed in an earlier run */
     uint64_t limit;    /* rows to do at most; 0 = all */
 
-    size_t memory_bytes;     /* hard limit of the whole process; 0 = 80 % of what is free */
-    uint32_t trim_every;     /* batches after which idle memory goes back to the system; 0 = kept
-                                until memory is short */
-    uint32_t n_threads;      /* 0 = the CPUs we may use */
-    uint32_t batch;          /* pictures in a run of the model; 0 = auto */
-    uint64_t max_px;         /* of one picture, or one row of its tiles; 0 = 178,956,970 */
-    uint32_t file_timeout_s; /* a file that gives no byte that long is a failure; 0 = 30 */
+    size_t memory_bytes; /* hard limit of the whole process; 0 = 80 % of what is free */
+    uint32_t trim_every; /* batches after which idle memory goes back to the system; 0 = kept
+                            until memory is short */
+    uint32_t n_threads;  /* 0 = the CPUs we may use */
+    uint32_t batch;      /* pictures in a run of the model; 0 = auto: the governor's choice */
+    brim_governor_options governor; /* how auto is chosen; all 0 = the knee */
+    const char *device;             /* "cpu" (default), or "sim:FILE.json": a simulated device */
+    uint64_t max_px;                /* of one picture, or one row of its tiles; 0 = 178,956,970 */
+    uint32_t file_timeout_s;        /* a file that gives no byte that long is a failure; 0 = 30 */
 
     const brim_log *log;
     void (*progress)(void *ctx,

@@ -9,7 +9,7 @@ CTEST = ctest --output-on-failure -j2 --test-dir
 build = cmake --preset $(1) $(CONFIGURE) >/dev/null && cmake --build $(2)
 
 .NOTPARALLEL:
-.PHONY: all demo check test check-slow check-asan check-tsan check-all bench bench-arena bench-images fuzz format clean help
+.PHONY: all demo check test check-slow check-asan check-tsan check-all bench bench-arena bench-images bench-governor bench-governor-quick bench-governor-models fuzz format clean help
 
 all: ## build a release: build/brimful
 	@tools/setup.sh build
@@ -49,6 +49,16 @@ bench-arena: all ## the memory that models run in: ours against the runtime's ow
 bench-images: all ## photos to tensors on one core, against Pillow and others
 	@tools/setup.sh bench
 	@$(CACHE)/venv-bench/bin/python bench/images
+
+bench-governor: all ## the policies of the governor against the best fixed batch, on simulated devices
+	@bench/governor
+
+bench-governor-quick: all ## the default policy alone: one line of JSON with worst_ratio
+	@bench/governor --quick
+
+bench-governor-models: all ## the default policy against the best fixed batch, in turns, on three real models
+	@tools/setup.sh models
+	@bench/governor_models
 
 fuzz: ## the fuzz targets with libFuzzer (clang): build/fuzz/fuzz_*; CONTRIBUTING.md says how they run
 	@cmake --preset fuzz $(CONFIGURE) >/dev/null && cmake --build build/fuzz --target fuzz

@@ -27,6 +27,7 @@ typedef enum cli_kind {
     CLI_FLAG,   /* bool */
     CLI_TEXT,   /* const char * */
     CLI_COUNT,  /* uint64_t, a whole number; "auto" is 0 where the table says so */
+    CLI_NUMBER, /* double, above 0 and up to max */
     CLI_BYTES,  /* size_t, as 600MiB */
     CLI_CHOICE, /* int: which of the words in metavar, "scale|clamp", counted from 0 */
 } cli_kind;
@@ -39,7 +40,7 @@ typedef struct cli_option {
     size_t offset; /* in the command's args */
     const char *metavar;
     const char *help;
-    uint64_t max;    /* of a CLI_COUNT; 0 = no limit */
+    uint64_t max;    /* of a CLI_COUNT or CLI_NUMBER; 0 = no limit */
     bool takes_auto; /* "auto" stands for 0 */
     bool takes_zero;
 } cli_option;
@@ -50,6 +51,7 @@ typedef struct cli_command {
     const char *details; /* paragraphs for --help */
     const cli_option *options;
     size_t n_options;
+    bool takes_run_options; /* its args begin with cli_run_args */
     int (*run)(int argc, char **argv);
 } cli_command;
 
@@ -58,6 +60,28 @@ typedef struct cli_words {
     const char *const *words;
     size_t n;
 } cli_words;
+
+/* What runs a model over pictures takes; CLI_RUN_OPTIONS fills it in. */
+typedef struct cli_run_args {
+    const char *model, *precision, *processor, *layer, *root, *device, *bands, *policy_name;
+    size_t memory_bytes;
+    uint64_t batch, n_threads, limit, max_px, file_timeout_s, trim_every, tile, overlap;
+    uint64_t max_batch, start_batch, runs_to_double, look_every;
+    uint32_t band_numbers[3]; /* what bands says */
+    int depth, decode, resample_order;
+    brim_policy policy;             /* what policy_name says */
+    brim_governor_options governor; /* numbers that are no counts */
+    bool raw, nul_lists, icc, accept_truncated, quiet, verbose;
+} cli_run_args;
+
+extern const cli_option CLI_RUN_OPTIONS[];
+extern const size_t CLI_N_RUN_OPTIONS;
+
+/* CLI_PARSED, or the exit code of a mistake, which is said. */
+int cli_run_check(const cli_command *command, cli_run_args *args, const cli_words *words);
+
+/* What was checked, for the library. It borrows from args and inputs. */
+brim_embed_options cli_run_options(const cli_run_args *args, const cli_words *inputs);
 
 /*
  * Fills args from argv (argv[0] is the command's name). Words that are no options are moved to the
@@ -100,6 +124,7 @@ void cli_progress_log(void *ctx, brim_log_level level, const char *line);
 void cli_progress_clear(cli_progress *progress);
 
 extern const cli_command CMD_EMBED;
+extern const cli_command CMD_PLAN;
 extern const cli_command CMD_SHOW;
 
 #endif /* BRIM_CLI_H */

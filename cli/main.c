@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const cli_command *const COMMANDS[] = {&CMD_EMBED, &CMD_SHOW};
+static const cli_command *const COMMANDS[] = {&CMD_EMBED, &CMD_PLAN, &CMD_SHOW};
 enum { N_COMMANDS = sizeof(COMMANDS) / sizeof(COMMANDS[0]) };
 
 static void print_overview(FILE *to)

@@ -31,6 +31,20 @@ int cli_fail(const cli_command *command, const brim_error *err)
     return CLI_EXIT_FAILED;
 }
 
+/* ---- A command's options: its own, then those of all runs ---- */
+
+static size_t n_options(const cli_command *command)
+{
+    return command->n_options + (command->takes_run_options ? CLI_N_RUN_OPTIONS : 0);
+}
+
+static const cli_option *option_at(const cli_command *command, size_t i)
+{
+    return i < command->n_options ? &command->options[i] : &CLI_RUN_OPTIONS[i - command->n_options];
+}
+
+/* ---- Help ---- */
+
 /* "-m, --model MODEL" */
 static int write_words(const cli_option *option, char *out, size_t capacity)
 {
@@ -59,29 +73,32 @@ void cli_print_help(const cli_command *command, FILE *to)
 
     fprintf(to, "%s - %s\n\nusage: %s\n\n%s\n\noptions:\n", command->name, command->summary,
             command->usage, command->details);
-    for (size_t i = 0; i < command->n_options; i++) {
-        int n = write_words(&command->options[i], NULL, 0);
+    for (size_t i = 0; i < n_options(command); i++) {
+        int n = write_words(option_at(command, i), NULL, 0);
         if (n > width) width = n;
     }
-    for (size_t i = 0; i < command->n_options; i++)
-        print_option(&command->options[i], width, to);
+    for (size_t i = 0; i < n_options(command); i++)
+        print_option(option_at(command, i), width, to);
     print_option(&HELP, width, to);
 }
 
+/* ---- Words ---- */
+
 static const cli_option *find_long(const cli_command *command, const char *name, size_t length)
 {
-    for (size_t i = 0; i < command->n_options; i++) {
-        const char *known = command->options[i].name;
-        if (known && strlen(known) == length && memcmp(known, name, length) == 0)
-            return &command->options[i];
+    for (size_t i = 0; i < n_options(command); i++) {
+        const cli_option *option = option_at(command, i);
+        if (option->name && strlen(option->name) == length &&
+            memcmp(option->name, name, length) == 0)
+            return option;
     }
     return NULL;
 }
 
 static const cli_option *find_letter(const cli_command *command, char letter)
 {
-    for (size_t i = 0; i < command->n_options; i++)
-        if (command->options[i].letter == letter) return &command->options[i];
+    for (size_t i = 0; i < n_options(command); i++)
+        if (option_at(command, i)->letter == letter) return option_at(command, i);
     return NULL;
 }
 
@@ -98,6 +115,16 @@ static bool parse_count(const cli_option *option, const char *text, uint64_t *ou
     *out = strtoull(text, &end, 10);
     return errno == 0 && (*out > 0 || option->takes_zero) &&
            (option->max == 0 || *out <= option->max);
+}
+
+/* Digits as anybody writes them: strtod alone would take "inf" and "0x1p3" too. */
+static bool parse_number(const cli_option *option, const char *text, double *out)
+{
+    char *end;
+
+    if (strspn(text, "0123456789.e+-") != strlen(text) || *text == '\0') return false;
+    *out = strtod(text, &end);
+    return *end == '\0' && *out > 0 && (option->max == 0 || *out <= (double)option->max);
 }
 
 /* Which of the words "a|b|c"; -1 where it is none of them. */
@@ -119,6 +146,7 @@ static int set_option(const cli_command *command, void *args, const cli_option *
 {
     char *field = (char *)args + option->offset;
     uint64_t count;
+    double number;
     size_t bytes;
     int choice;
 
@@ -144,6 +172,12 @@ static int set_option(const cli_command *command, void *args, const cli_option *
         if (choice < 0)
             return cli_usage(command, "%s %s: not one of %s", shown, value, option->metavar);
         *(int *)field = choice;
+        return CLI_PARSED;
+    case CLI_NUMBER:
+        if (!parse_number(option, value, &number))
+            return cli_usage(command, "%s %s: not a number above 0 and up to %llu", shown, value,
+                             (unsigned long long)option->max);
+        *(double *)field = number;
         return CLI_PARSED;
     case CLI_BYTES:
         if (!cli_parse_bytes(value, &bytes))

@@ -9,6 +9,7 @@
 #include "brimful/log.h"
 #include "brimful/memory.h"
 #include "brimful/observe.h"
+#include "brimful/plan.h"
 #include "brimful/status.h"
 #include "brimful/store.h"
 #include "brimful/text.h"

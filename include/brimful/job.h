@@ -38,7 +38,7 @@ typedef struct brim_job brim_job;
 typedef struct brim_embed_options {
     size_t struct_bytes; /* set by BRIM_OPTIONS; lets later versions add fields */
 
-    const char *model; /* a model folder, or one .onnx file */
+    const char *model; /* a model folder, one .onnx file, or "sim": a simulated device */
     const char
         *precision; /* "fp32" (default), "fp16", "quantized", ...: which file of the folder */
     const char *processor; /* another preprocessor_config.json than the model's */
@@ -46,7 +46,7 @@ typedef struct brim_embed_options {
                               first token of last_hidden_state */
     bool raw;              /* leave vectors at the length they have, instead of 1 */
 
-    const char *const *inputs; /* files, folders, "@list" */
+    const char *const *inputs; /* files, folders, "@list", "null:COUNT[:WxH]" */
     size_t n_inputs;
     const char *root; /* keys are relative to it, and so are the lines of lists */
     bool nul_lists;   /* lists end their names with NUL */
@@ -66,11 +66,13 @@ typedef struct brim_embed_options {
     bool retry_failed; /* do rows again that failed in an earlier run */
     uint64_t limit;    /* rows to do at most; 0 = all */
 
-    size_t memory_bytes; /* hard limit of the whole process; 0 = 80 % of what is free */
+    size_t memory_bytes; /* hard limit of the whole process; 0 = 80 % of what is free. Of a
+                            simulated device: of its memory, weights included */
     uint32_t trim_every; /* batches after which idle memory goes back to the system; 0 = kept
                             until memory is short */
     uint32_t n_threads;  /* 0 = the CPUs we may use */
-    uint32_t batch;      /* pictures in a run of the model; 0 = auto: the governor's choice */
+    uint32_t batch;      /* pictures in a run of the model, which is BRIM_POLICY_FIXED with that
+                            number; 0 = auto: the governor's choice */
     brim_governor_options governor; /* how auto is chosen; all 0 = the knee */
     const char *device;             /* "cpu" (default), or "sim:FILE.json": a simulated device */
     uint64_t max_px;                /* of one picture, or one row of its tiles; 0 = 178,956,970 */
@@ -83,7 +85,10 @@ typedef struct brim_embed_options {
     uint32_t progress_ms; /* between two calls; 0 = 500 */
 } brim_embed_options;
 
-/* What a run did. Memory is told as it was at the run's end; peaks are since the job was made. */
+/*
+ * What a run did. Memory is told as it was at the run's end; peaks are since the job was made.
+ * Limit and peaks are those of the device where it has memory of its own, with the weights in it.
+ */
 typedef struct brim_report {
     size_t struct_bytes;        /* set by BRIM_OPTIONS */
     bool stopped;               /* ended early by brim_job_stop() */
@@ -97,8 +102,16 @@ typedef struct brim_report {
     brim_arena_usage arena;
     double huge_frac; /* of the arena's resident bytes, those in huge pages; below 0 = unknown */
     double load_s;    /* to load the model and open everything */
+    brim_work work;
     brim_progress counts; /* last: it may grow */
 } brim_report;
+
+/*
+ * Is there such a device, and does this model go with it? One line that says what does. Also part
+ * of brim_embed_create(): for those who want to know before.
+ */
+BRIM_API brim_status brim_embed_check_device(const char *model, const char *device,
+                                             brim_error *err);
 
 /*
  * Opens the model, the inputs and the store, and begins a run in it. On success *out is the
@@ -127,7 +140,7 @@ BRIM_API void brim_job_stop(brim_job *job);
 BRIM_API void brim_job_destroy(brim_job *job);
 
 /* Enough for any report as JSON. */
-enum { BRIM_REPORT_JSON_BYTES = 4096 };
+enum { BRIM_REPORT_JSON_BYTES = 16384 };
 
 /* The report as one line of JSON; never cut: BRIM_E_ARG and "" where capacity is short. */
 BRIM_API brim_status brim_report_json(const brim_report *report, char *out, size_t capacity);
@@ -137,6 +150,12 @@ BRIM_API brim_status brim_report_json(const brim_report *report, char *out, size
  * (capacity bytes, cut where it is short): where memory went, for people. Returns the length.
  */
 BRIM_API size_t brim_report_memory_line(const brim_report *report, char *out, size_t capacity);
+
+/*
+ * "decoding limits: the model waited 78 % of the time" or "the model limits: it was busy 97 % of
+ * the time", in the same way: which stage the others waited for.
+ */
+BRIM_API size_t brim_report_limit_line(const brim_report *report, char *out, size_t capacity);
 
 #ifdef __cplusplus
 }

@@ -86,9 +86,9 @@ BRIM_API brim_status brim_budget_create(size_t limit_bytes, brim_budget **out, b
 BRIM_API void brim_budget_destroy(brim_budget *budget);
 
 /*
- * From now on activations and tensors are blocks of this arena, which is the budget's then and
- * whose limit follows what the other accounts leave; without one, all accounts are counted over the
- * C heap. To be called before the first allocation, once.
+ * From now on what activations, tensors and decoders allocate are blocks of this arena, which is
+ * the budget's then and whose limit follows what the other accounts leave; without one, all
+ * accounts are counted over the C heap. To be called before the first allocation, once.
  */
 BRIM_API void brim_budget_set_arena(brim_budget *budget, brim_arena *arena);
 
@@ -151,6 +151,15 @@ BRIM_API void brim_budget_reset_peak(brim_budget *budget);
  * for, "" on a real machine. 0 where nothing can be found out.
  */
 BRIM_API size_t brim_memory_free_bytes(const char *root);
+
+/* The same, and which of the three was the least. */
+typedef enum brim_memory_bound {
+    BRIM_BOUND_MACHINE,
+    BRIM_BOUND_GROUP,
+    BRIM_BOUND_ADDRESSES,
+} brim_memory_bound;
+
+BRIM_API size_t brim_memory_free_bytes_by(const char *root, brim_memory_bound *by);
 
 /*
  * Is memory short right now, for the machine or for a control group around us? So it is where less

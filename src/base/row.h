@@ -7,14 +7,18 @@
 #ifndef BRIM_BASE_ROW_H
 #define BRIM_BASE_ROW_H
 
+#include <stdint.h>
+
 #include "brimful/memory.h"
 
 /* One block with its texts behind it; moves through the pipeline by pointer. */
 typedef struct brim_row {
     const brim_alloc *mem;
     size_t block_bytes;
-    const char *key;  /* UTF-8 */
-    const char *path; /* absolute; raw bytes */
+    const char *key;                  /* UTF-8 */
+    const char *path;                 /* absolute; raw bytes */
+    uint32_t null_width, null_height; /* not 0: there is no file, but a grey picture of this size;
+                                         path is the key */
 } brim_row;
 
 /* key is escaped as base/text.h says from the raw bytes of name. On failure *out is NULL. */

@@ -21,10 +21,28 @@
 #define BRIM_GOVERNOR_GOVERNOR_H
 
 #include "brimful/governor.h"
+#include "brimful/observe.h"
+#include "governor/knee.h"
+#include "governor/memory_model.h"
 #include "governor/observation.h"
+#include "governor/simple.h"
+
+enum { BRIM_GOVERNOR_WORD_BYTES = 160 };
+
+typedef struct brim_governor_counts {
+    uint64_t n_offers, n_observed, n_refusals;
+    uint64_t n_spills;   /* runs that were taken for spilling */
+    uint64_t n_explored; /* runs at a smaller size than the best known */
+} brim_governor_counts;
 
 typedef struct brim_governor {
-    brim_governor_options options; /* defaults filled in */
+    brim_governor_options options;
+    brim_memory_model memory; /* whatever the policy */
+    brim_governor_counts counts;
+    brim_knee knee;     /* learns whatever the policy, for plan and report */
+    brim_simple simple; /* of the other policies */
+    char word[BRIM_GOVERNOR_WORD_BYTES];
+    bool has_word;
 } brim_governor;
 
 /* 0 in options is the default. */
@@ -51,34 +69,14 @@ void brim_governor_observe(brim_governor *governor, const brim_observation *seen
  */
 const char *brim_governor_take_word(brim_governor *governor);
 
-/* Bytes that a batch is predicted to hold at its peak, and those that it will hardly exceed; 0
- * before anything was learned. */
-typedef struct brim_bytes_forecast {
-    size_t bytes, upper_bytes;
-} brim_bytes_forecast;
-
+/* As memory_model.h tells it. */
 brim_bytes_forecast brim_governor_forecast(const brim_governor *governor, brim_shape shape,
                                            size_t n_items);
 
 /* The ladder of one shape as it is known now, for plan and report; rungs that were run or can be,
  * smallest first. Returns how many of capacity rungs there are. */
-typedef struct brim_governor_rung {
-    size_t n_items;
-    uint64_t n_runs;    /* at about this size, of this class of shapes; 0 = fitted only */
-    double items_per_s; /* as fitted; 0 = not known */
-    size_t bytes;       /* forecast */
-    bool is_chosen;
-    bool is_walled; /* refused, or spills */
-} brim_governor_rung;
-
 size_t brim_governor_ladder(const brim_governor *governor, brim_shape shape, size_t budget_bytes,
-                            brim_governor_rung *out, size_t capacity);
-
-typedef struct brim_governor_counts {
-    uint64_t n_offers, n_observed, n_refusals;
-    uint64_t n_spills;   /* runs that were taken for spilling */
-    uint64_t n_explored; /* runs at a size that was not the best known */
-} brim_governor_counts;
+                            brim_work_rung *out, size_t capacity);
 
 brim_governor_counts brim_governor_count(const brim_governor *governor);
 

@@ -3,7 +3,7 @@
  *
  * A log of offers and observations, a line each, replays every decision: `brimful -v` writes it.
  *
- *   offer PIXELS TOKENS BUDGET_BYTES = N
+ *   offer PIXELS TOKENS BUDGET_BYTES MOST = N
  *   ran N PIXELS TOKENS SECONDS PEAK_BYTES [PRESSURE]
  *   refused N PIXELS TOKENS SECONDS
  */
@@ -19,6 +19,11 @@ typedef struct brim_shape {
     uint64_t pixels; /* height times width, at least 1 */
     uint32_t tokens; /* of text; 0 = none */
 } brim_shape;
+
+static inline bool brim_shape_is_same(brim_shape a, brim_shape b)
+{
+    return a.pixels == b.pixels && a.tokens == b.tokens;
+}
 
 typedef struct brim_observation {
     size_t n_items;
@@ -38,5 +43,17 @@ size_t brim_observation_write(const brim_observation *seen, char *out, size_t ca
 
 /* False where the line is no observation ("ran ...", "refused ..."). */
 bool brim_observation_read(const char *line, brim_observation *out);
+
+/* What was decided, and upon what. */
+typedef struct brim_offer {
+    brim_shape shape;
+    size_t budget_bytes;
+    uint32_t most_items; /* options.max_batch at that time */
+    size_t n_items;
+} brim_offer;
+
+/* As those of an observation. */
+size_t brim_offer_write(const brim_offer *offer, char *out, size_t capacity);
+bool brim_offer_read(const char *line, brim_offer *out);
 
 #endif /* BRIM_GOVERNOR_OBSERVATION_H */

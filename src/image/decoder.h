@@ -17,6 +17,7 @@ typedef struct brim_encoded {
     size_t bytes;        /* of the file */
     const brim_reader_options *options; /* not NULL */
     int fd;                             /* the file, only for formats that take it; -1 = none */
+    void *frame;                        /* lent for info->frame_bytes; NULL = from the allocator */
 } brim_encoded;
 
 typedef struct brim_format {

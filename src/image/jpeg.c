@@ -7,18 +7,22 @@
  * frequencies only: less work, and close to what a box filter would give. Of a progressive file the
  * scans at its end that only add last bits to the detail are then left out.
  *
- * libjpeg-turbo allocates by itself: what it will take is predicted in the probe.
+ * libjpeg-turbo allocates by itself: what it will take is predicted in the probe. The coefficients
+ * of a progressive picture, most of it, lie in a block of ours: fresh pages of the system, one
+ * after the other, would take a fifth of all decoding, a block that was used before takes nothing.
  */
 #include "image/decoder.h"
 
 #include <setjmp.h>
 #include <stdio.h> /* jpeglib.h names FILE */
 #include <string.h>
+#include <sys/mman.h>
 
 #include <jerror.h>
 #include <jpeglib.h>
 
 #include "base/fail.h"
+#include "base/size.h"
 #include "image/icc.h"
 #include "image/jpeg_header.h"
 
@@ -29,6 +33,15 @@
 #define MAX_SCANS      500
 #define MIN_SCANS      64
 #define MAX_SCANNED_PX (1ull << 31)
+
+enum { PAGE_BYTES = 4096, MAX_COEFFICIENT_ARRAYS = 4 };
+
+/* One component's coefficients, in rows of blocks. */
+typedef struct coefficients {
+    JBLOCKARRAY rows;
+    JDIMENSION blocks_per_row, n_rows;
+    JDIMENSION n_zeroed; /* rows that hold something */
+} coefficients;
 
 typedef struct jpeg_decoder {
     const brim_alloc *mem;
@@ -44,6 +57,11 @@ typedef struct jpeg_decoder {
     bool too_many_scans;
     uint8_t *cmyk; /* 4 x width; NULL where rows come as RGB */
     uint8_t *rgb;  /* where the row under way goes */
+    void *frame;   /* info->frame_bytes for coefficients; NULL where none are kept */
+    bool owns_frame;
+    size_t frame_used_bytes;
+    coefficients arrays[MAX_COEFFICIENT_ARRAYS];
+    size_t n_arrays;
 } jpeg_decoder;
 
 static bool jpeg_matches(const uint8_t *data, size_t bytes)
@@ -65,7 +83,8 @@ static brim_status jpeg_probe(const brim_encoded *file, brim_image_info *info, b
     info->grey = header.n_components == 1;
     info->whole_frame = header.many_scans;
     info->foreign_bytes = brim_jpeg_library_bytes(&header);
-    info->scratch_bytes = info->foreign_bytes + sizeof(jpeg_decoder);
+    info->frame_bytes = brim_jpeg_frame_bytes(&header);
+    info->scratch_bytes = info->foreign_bytes + info->frame_bytes + sizeof(jpeg_decoder);
     if (header.n_components == 4) info->scratch_bytes += 4 * (size_t)header.width;
     return BRIM_OK;
 }
@@ -140,6 +159,77 @@ static void on_progress(j_common_ptr library)
     longjmp(self->escape, 1);
 }
 
+/* --- coefficients ---------------------------------------------------------------------------- */
+
+/* Stands in for the library's. That what the header told is enough is checked all the same. */
+static jvirt_barray_ptr on_request_array(j_common_ptr library, int pool, boolean zeroed,
+                                         JDIMENSION blocks_per_row, JDIMENSION n_rows,
+                                         JDIMENSION n_at_once)
+{
+    jpeg_decoder *self = library->client_data;
+    size_t row_bytes = (size_t)blocks_per_row * sizeof(JBLOCK), bytes;
+
+    (void)zeroed, (void)n_at_once; /* coefficients always are zeroed, and all rows are there */
+    if (self->n_arrays == MAX_COEFFICIENT_ARRAYS ||
+        brim_mul_bytes(row_bytes, n_rows, &bytes) != BRIM_OK ||
+        bytes > self->info->frame_bytes - self->frame_used_bytes) {
+        library->err->msg_code = JERR_BAD_VIRTUAL_ACCESS;
+        library->err->error_exit(library);
+    }
+    coefficients *array = &self->arrays[self->n_arrays++];
+    *array = (coefficients){.blocks_per_row = blocks_per_row, .n_rows = n_rows};
+    array->rows = library->mem->alloc_large(library, pool, n_rows * sizeof(JBLOCKROW));
+    for (JDIMENSION y = 0; y < n_rows; y++) {
+        array->rows[y] = (JBLOCKROW)((char *)self->frame + self->frame_used_bytes);
+        self->frame_used_bytes += row_bytes;
+    }
+    return (jvirt_barray_ptr)array;
+}
+
+static JBLOCKARRAY on_access_array(j_common_ptr library, jvirt_barray_ptr ours, JDIMENSION first,
+                                   JDIMENSION n, boolean writable)
+{
+    coefficients *array = (coefficients *)ours;
+
+    if (first > array->n_rows || n > array->n_rows - first) {
+        library->err->msg_code = JERR_BAD_VIRTUAL_ACCESS;
+        library->err->error_exit(library);
+    }
+    for (; array->n_zeroed < first + n; array->n_zeroed++)
+        memset(array->rows[array->n_zeroed], 0, array->blocks_per_row * sizeof(JBLOCK));
+    (void)writable;
+    return array->rows + first;
+}
+
+static void on_make_arrays(j_common_ptr library)
+{
+    (void)library;
+}
+
+static void keep_coefficients(jpeg_decoder *self)
+{
+    struct jpeg_memory_mgr *memory = self->library.mem;
+
+    if (!self->frame) return;
+    memory->request_virt_barray = on_request_array;
+    memory->access_virt_barray = on_access_array;
+    memory->realize_virt_arrays = on_make_arrays;
+}
+
+/* The block for them: lent, or of our own, in huge pages where the system has them. */
+static brim_status take_frame(jpeg_decoder *self, void *lent)
+{
+    size_t bytes = self->info->frame_bytes;
+
+    self->frame = lent;
+    if (bytes == 0 || lent) return BRIM_OK;
+    brim_status status = self->mem->alloc(self->mem->ctx, bytes, PAGE_BYTES, &self->frame);
+    self->owns_frame = status == BRIM_OK;
+    if (self->owns_frame)
+        (void)madvise(self->frame, bytes / PAGE_BYTES * PAGE_BYTES, MADV_HUGEPAGE);
+    return status;
+}
+
 /* --- reading --------------------------------------------------------------------------------- */
 
 /* The words for a failure that came through `escape`. */
@@ -200,6 +290,7 @@ static brim_status jpeg_start(jpeg_decoder *self, brim_error *err)
     if (setjmp(self->escape)) return jpeg_fail(self, err);
     jpeg_create_decompress(library);
     library->mem->max_memory_to_use = 0; /* whatever the environment says */
+    keep_coefficients(self);
     library->src = &self->source;
     library->progress = &self->progress;
     jpeg_read_header(library, TRUE);
@@ -231,6 +322,7 @@ static void jpeg_close(brim_decoder *decoder)
 
     if (!self) return;
     jpeg_destroy_decompress(&self->library);
+    if (self->owns_frame) brim_alloc_release(self->mem, self->frame, self->info->frame_bytes);
     brim_alloc_release(self->mem, self->cmyk, cmyk_bytes(self->info));
     brim_alloc_release(self->mem, self, sizeof(*self));
 }
@@ -249,6 +341,11 @@ static brim_status jpeg_open(const brim_alloc *mem, const brim_encoded *file,
     self->info = info;
     self->max_scans = count_allowed_scans(info);
     connect(self, file->data, bytes_to_read(self, file));
+    status = take_frame(self, file->frame);
+    if (status != BRIM_OK) {
+        brim_fail(err, status, "JPEG: no memory for %zu bytes", info->frame_bytes);
+        goto fail;
+    }
     if (header.n_components == 4) {
         self->cmyk = brim_alloc_zeroed(mem, cmyk_bytes(info), &status);
         if (!self->cmyk) {

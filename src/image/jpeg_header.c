@@ -246,28 +246,60 @@ static size_t round_up(size_t n, size_t multiple)
     return (n + multiple - 1) / multiple * multiple;
 }
 
+static size_t most_h(const brim_jpeg_header *header)
+{
+    size_t most = 1;
+
+    for (unsigned c = 0; c < header->n_components; c++)
+        if (header->components[c].h > most) most = header->components[c].h;
+    return most;
+}
+
+static size_t most_v(const brim_jpeg_header *header)
+{
+    size_t most = 1;
+
+    for (unsigned c = 0; c < header->n_components; c++)
+        if (header->components[c].v > most) most = header->components[c].v;
+    return most;
+}
+
+static size_t blocks_across(const brim_jpeg_header *header, unsigned component)
+{
+    size_t h = header->components[component].h, in_all = most_h(header) * 8;
+
+    return round_up((header->width * h + in_all - 1) / in_all, h);
+}
+
+static size_t blocks_down(const brim_jpeg_header *header, unsigned component)
+{
+    size_t v = header->components[component].v, in_all = most_v(header) * 8;
+
+    return round_up((header->height * v + in_all - 1) / in_all, v);
+}
+
 /*
  * What is counted: tables and small objects of any decoder; for each component a strip of samples
  * between the inverse transform and upsampling, and a strip behind it; where there are many scans
- * the coefficients of the whole picture, 2 bytes each. Rows of samples are padded to 64 bytes.
+ * the addresses of the rows of coefficients. Rows of samples are padded to 64 bytes.
  */
 size_t brim_jpeg_library_bytes(const brim_jpeg_header *header)
 {
-    size_t max_h = 1, max_v = 1;
     size_t total = 72 * 1024;
 
     for (unsigned c = 0; c < header->n_components; c++) {
-        if (header->components[c].h > max_h) max_h = header->components[c].h;
-        if (header->components[c].v > max_v) max_v = header->components[c].v;
-    }
-    for (unsigned c = 0; c < header->n_components; c++) {
-        size_t h = header->components[c].h, v = header->components[c].v;
-        size_t across = round_up((header->width * h + max_h * 8 - 1) / (max_h * 8), h);
-        size_t down = round_up((header->height * v + max_v * 8 - 1) / (max_v * 8), v);
-
-        total += round_up(across * 8, 64) * v * 12;
-        total += round_up(header->width, 64) * max_v;
-        if (header->many_scans) total += across * down * 128 + down * 2 * sizeof(void *);
+        total += round_up(blocks_across(header, c) * 8, 64) * header->components[c].v * 12;
+        total += round_up(header->width, 64) * most_v(header);
+        if (header->many_scans) total += blocks_down(header, c) * 2 * sizeof(void *);
     }
     return total;
+}
+
+size_t brim_jpeg_frame_bytes(const brim_jpeg_header *header)
+{
+    size_t n_blocks = 0;
+
+    for (unsigned c = 0; c < header->n_components && header->many_scans; c++)
+        n_blocks += blocks_across(header, c) * blocks_down(header, c);
+    return n_blocks * 64 * sizeof(int16_t);
 }

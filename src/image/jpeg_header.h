@@ -47,7 +47,10 @@ size_t brim_jpeg_whole_bytes(const uint8_t *data, size_t bytes);
  */
 size_t brim_jpeg_coarse_bytes(const uint8_t *data, size_t bytes);
 
-/* Bytes that libjpeg-turbo will take to decode it, from above. */
+/* Bytes that libjpeg-turbo will take to decode it, from above, without its coefficients. */
 size_t brim_jpeg_library_bytes(const brim_jpeg_header *header);
+
+/* Bytes of the coefficients of the whole picture; 0 where they need not be kept. */
+size_t brim_jpeg_frame_bytes(const brim_jpeg_header *header);
 
 #endif /* BRIM_IMAGE_JPEG_HEADER_H */

@@ -105,7 +105,7 @@ static brim_status open_file(const brim_alloc *mem, brim_encoded file, const bri
 brim_status brim_reader_open(const brim_alloc *mem, const void *data, size_t bytes,
                              const brim_reader_options *options, brim_reader **out, brim_error *err)
 {
-    brim_encoded file = {data, bytes, options ? options : &PLAIN, -1};
+    brim_encoded file = {data, bytes, options ? options : &PLAIN, -1, NULL};
 
     *out = NULL;
     return open_file(mem, file, find_format(data, bytes), out, err);
@@ -134,7 +134,7 @@ brim_status brim_reader_open_fd(const brim_alloc *mem, int fd, uint64_t bytes, c
                                 size_t head_bytes, const brim_reader_options *options,
                                 brim_reader **out, brim_error *err)
 {
-    brim_encoded file = {head, (size_t)bytes, options ? options : &PLAIN, fd};
+    brim_encoded file = {head, (size_t)bytes, options ? options : &PLAIN, fd, NULL};
 
     *out = NULL;
     assert(bytes >= head_bytes && brim_reader_takes_fd(head, head_bytes));
@@ -154,6 +154,12 @@ void brim_reader_shrink(brim_reader *self, uint32_t factor)
     self->info.foreign_bytes = self->format_foreign_bytes;
     self->format->shrink(&self->file, factor, &self->info);
     add_own_bytes(&self->file, &self->info);
+}
+
+void brim_reader_lend_frame(brim_reader *self, void *frame)
+{
+    assert(!self->decoder);
+    self->file.frame = frame;
 }
 
 /* Starts decoding, and the colour transform where one is wanted and possible. */

@@ -46,6 +46,8 @@ typedef struct brim_image_info {
     size_t scratch_bytes; /* predicted: what reading all rows takes beside the file's own bytes, the
                              libraries' share included */
     size_t foreign_bytes; /* the part of it that libraries take past the reader's allocator */
+    size_t frame_bytes;   /* the part of it that is one block for all of the picture, which may be
+                             lent; 0 = none is needed */
 } brim_image_info;
 
 /* Of a file's first bytes, enough for every format to be recognised and refused. */
@@ -106,6 +108,12 @@ const brim_image_info *brim_reader_info(const brim_reader *reader);
  * nothing changes. The info tells what will come, and its scratch.
  */
 void brim_reader_shrink(brim_reader *reader, uint32_t factor);
+
+/*
+ * Lends info.frame_bytes, aligned to 64, until the reader is closed, so that the allocator is not
+ * asked for them. To be called before the first row.
+ */
+void brim_reader_lend_frame(brim_reader *reader, void *frame);
 
 /*
  * The next scanline into rgb (3 x row_width bytes), BRIM_END after the last one. A file that ends

@@ -248,7 +248,8 @@ static bool is_routed(const account *acc)
     const brim_budget *self = acc->budget;
 
     return self->arena && (acc == &self->accounts[BRIM_ACCOUNT_ACTIVATIONS] ||
-                           acc == &self->accounts[BRIM_ACCOUNT_TENSORS]);
+                           acc == &self->accounts[BRIM_ACCOUNT_TENSORS] ||
+                           acc == &self->accounts[BRIM_ACCOUNT_DECODERS]);
 }
 
 static brim_status account_alloc(void *ctx, size_t bytes, size_t align, void **out)
@@ -326,7 +327,8 @@ void brim_budget_set_arena(brim_budget *budget, brim_arena *arena)
 {
     enter(budget);
     assert(!budget->arena && budget->accounts[BRIM_ACCOUNT_ACTIVATIONS].live_bytes == 0 &&
-           budget->accounts[BRIM_ACCOUNT_TENSORS].live_bytes == 0);
+           budget->accounts[BRIM_ACCOUNT_TENSORS].live_bytes == 0 &&
+           budget->accounts[BRIM_ACCOUNT_DECODERS].live_bytes == 0);
     budget->arena = arena;
     budget->arena_max_bytes = budget->limit_bytes;
     if (limit_arena(budget, budget->charged_bytes) == BRIM_E_ARG) /* it was made for less */

@@ -123,15 +123,27 @@ static uint64_t groups_allow(const char *root, uint64_t ours)
     return least;
 }
 
-size_t brim_memory_free_bytes(const char *root)
+size_t brim_memory_free_bytes_by(const char *root, brim_memory_bound *by)
 {
     uint64_t ours = our_own(root);
     holder addresses = {UINT64_MAX, brim_system_free_address_space(root)};
-    uint64_t least = lesser(for_us(machine(root), ours), for_us(addresses, ours));
+    uint64_t least = for_us(machine(root), ours);
+    uint64_t in_addresses = for_us(addresses, ours), in_groups = groups_allow(root, ours);
 
-    least = lesser(least, groups_allow(root, ours));
+    *by = BRIM_BOUND_MACHINE;
+    if (in_addresses < least) *by = BRIM_BOUND_ADDRESSES;
+    least = lesser(least, in_addresses);
+    if (in_groups < least) *by = BRIM_BOUND_GROUP;
+    least = lesser(least, in_groups);
     if (least == UINT64_MAX) return 0;
     return least > SIZE_MAX ? SIZE_MAX : (size_t)least;
+}
+
+size_t brim_memory_free_bytes(const char *root)
+{
+    brim_memory_bound by;
+
+    return brim_memory_free_bytes_by(root, &by);
 }
 
 static bool has_little(holder of)

@@ -14,7 +14,8 @@
 typedef struct brim_counters {
     atomic_uint_fast64_t n_total, n_done, n_failed, n_already, n_failed_earlier, n_repeats;
     atomic_uint_fast64_t n_batches, n_refusals, n_splits, n_set_aside, n_trims;
-    atomic_uint_fast64_t started_ns; /* brim_now_ns() at the start; 0 before */
+    atomic_uint_fast64_t reading_ns, storing_ns; /* by all threads together */
+    atomic_uint_fast64_t started_ns;             /* brim_now_ns() at the start; 0 before */
 } brim_counters;
 
 /* Adds without ordering: a count is only a count. */

@@ -9,6 +9,7 @@ brim_status brim_batch_bytes(const brim_batch_shape *shape, size_t n, size_t *by
     size_t slot_bytes = 0;
 
     *bytes = 0;
+    if (shape->stub_bytes > 0) return brim_mul_bytes(shape->stub_bytes, n, bytes);
     brim_status status = brim_mul_bytes(row_bytes, shape->width, &slot_bytes);
     return status == BRIM_OK ? brim_mul_bytes(slot_bytes, n, bytes) : status;
 }
@@ -35,7 +36,7 @@ brim_batch *brim_batch_create(const brim_alloc *mem, const brim_batch_shape *sha
     batch->tensor_bytes = tensor_bytes;
     batch->items = (brim_item **)(batch + 1);
     batch->free_slots = (uint32_t *)(batch->items + n);
-    batch->capacity = batch->n_free = n;
+    batch->capacity = batch->n_free = batch->n_enough = n;
     batch->shape = *shape;
     batch->slot_bytes = tensor_bytes / n;
     for (size_t i = 0; i < n; i++)

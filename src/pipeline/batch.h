@@ -10,13 +10,21 @@
 #include <stdint.h>
 
 #include "base/dtype.h"
+#include "governor/observation.h"
 #include "pipeline/item.h"
 
 /* The shape of the pictures in a batch, (3, height, width) of dtype. */
 typedef struct brim_batch_shape {
     uint32_t height, width;
     brim_dtype dtype;
+    size_t stub_bytes; /* not 0: nobody looks at the pixels, and this is what a picture takes */
 } brim_batch_shape;
+
+/* The same for the governor. */
+static inline brim_shape brim_batch_item_shape(const brim_batch_shape *shape)
+{
+    return (brim_shape){.pixels = (uint64_t)shape->height * shape->width};
+}
 
 typedef struct brim_batch {
     struct brim_batch *next; /* the batcher's */
@@ -35,6 +43,8 @@ typedef struct brim_batch {
     size_t tensor_bytes, block_bytes;
     size_t n_free;
     uint32_t *free_slots; /* a stack */
+    size_t n_enough;      /* pictures with which it is closed: capacity, or fewer after a wall */
+    uint64_t opened_ns;
     bool sealed;
 } brim_batch;
 

@@ -4,8 +4,9 @@
  *
  * A decoder takes its scratch, leases a slot of the shape its picture will have, writes into it,
  * and fills or drops it. Pictures of unlike shapes never share a batch. A batch goes to the model
- * when it is full, when memory is short (the oldest open one first), and at the end. A slot that
- * was dropped is leased again; holes that are left when a batch is closed are filled from its end.
+ * when it is full, when memory is short (the oldest open one first), when the model has been idle
+ * for a while, and at the end. A slot that was dropped is leased again; holes that are left when a
+ * batch is closed are filled from its end.
  *
  * Waiting for memory happens here too, because only here is it known whether anything will be given
  * back. Slot and scratch are had as one or not at all, so whoever waits holds nothing, whoever
@@ -14,8 +15,8 @@
  * a time, are set aside with their pixels on disk, so that they hold nothing either: no other is
  * begun until all else is drained and they have run, each alone.
  *
- * How many pictures go into a batch: as many as wanted; half of what was refused; twice as many
- * again after a few batches that went well.
+ * How many pictures go into a batch is asked for each when it is opened (sizes.h). One that is
+ * open when a wall is met, and too large for it, goes with as many as may run now.
  *
  * Threads: any number of decoders, one model.
  */
@@ -23,22 +24,31 @@
 #define BRIM_PIPELINE_BATCHER_H
 
 #include "pipeline/batch.h"
+#include "pipeline/sizes.h"
 
 typedef struct brim_batcher brim_batcher;
+
+/* What decoding one picture takes, as it is known from the header. */
+typedef struct brim_scratch {
+    size_t bytes;       /* in all */
+    size_t frame_bytes; /* of them, what comes as one block */
+} brim_scratch;
 
 typedef struct brim_slot {
     brim_batch *batch;
     uint32_t index;
     void *pixels;         /* (3, height, width) of the batcher's dtype */
-    size_t scratch_bytes; /* reserved with it, given back with it */
+    brim_scratch scratch; /* reserved with it, given back with it */
+    void *frame;          /* scratch.frame_bytes, given back too; NULL where there are none */
 } brim_slot;
 
 typedef struct brim_batcher_options {
     brim_budget *budget;
-    size_t batch;        /* slots in a batch, at least 1 */
-    brim_dtype dtype;    /* of the pixels: BRIM_F32 or BRIM_F16 */
-    bool batch_is_fixed; /* the model takes no fewer: a batch is never made smaller */
-    size_t n_decoders;   /* that may hold a slot at once */
+    brim_sizes *sizes;
+    brim_dtype dtype;   /* of the pixels: BRIM_F32 or BRIM_F16 */
+    size_t fixed_batch; /* what the model insists on; 0 = it takes any */
+    size_t stub_bytes;  /* as in brim_batch_shape */
+    size_t n_decoders;  /* that may hold a slot at once */
 } brim_batcher_options;
 
 /* On failure *out is NULL. */
@@ -49,11 +59,11 @@ brim_status brim_batcher_create(const brim_batcher_options *options, brim_batche
 void brim_batcher_destroy(brim_batcher *batcher);
 
 /*
- * Waits for a slot and the bytes of scratch. BRIM_E_BUDGET: they do not fit even alone; the words
+ * Waits for a slot and its scratch. BRIM_E_BUDGET: they do not fit even alone; the words
  * tell the numbers. BRIM_E_NOMEM: the system refused.
  */
 brim_status brim_batcher_lease(brim_batcher *batcher, uint32_t height, uint32_t width,
-                               size_t scratch_bytes, brim_slot *out, brim_error *err);
+                               brim_scratch scratch, brim_slot *out, brim_error *err);
 
 /* The slot holds the item's picture: the item goes with the batch. */
 void brim_batcher_fill(brim_batcher *batcher, const brim_slot *slot, brim_item *item);
@@ -100,8 +110,15 @@ void brim_batcher_give_back(brim_batcher *batcher, brim_batch *batch);
 brim_status brim_batcher_set_aside(brim_batcher *batcher, const brim_batch *batch, brim_item *item,
                                    int64_t spool_at);
 
-/* What the next batches learn from: a run of n pictures was refused for memory, or went well. */
-void brim_batcher_note_refused(brim_batcher *batcher, size_t n);
-void brim_batcher_note_ran(brim_batcher *batcher, size_t n);
+/* A wall was met: open batches may be larger than what may run now. By the model's thread. */
+void brim_batcher_reconsider(brim_batcher *batcher);
+
+/* How long was waited so far, in seconds, what still waits included. */
+typedef struct brim_batcher_waits {
+    double model_s;    /* by the model, for a batch */
+    double decoders_s; /* by decoders, for slots and memory, in all */
+} brim_batcher_waits;
+
+brim_batcher_waits brim_batcher_waited(brim_batcher *batcher);
 
 #endif /* BRIM_PIPELINE_BATCHER_H */

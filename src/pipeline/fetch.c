@@ -31,6 +31,7 @@ typedef struct reader {
     brim_item *item;
     int n_owners;                  /* the thread, and the fetch while it counts on it */
     atomic_uint_fast64_t since_ns; /* when the last byte came */
+    uint64_t began_ns;             /* reading; the thread's own */
     brim_fetch *fetch;             /* not to be touched while reading */
     pthread_t thread;
     bool finished;
@@ -56,7 +57,8 @@ static void leave_reader(reader *self)
 
 static void begin_read(reader *self, brim_item *item)
 {
-    atomic_store(&self->since_ns, brim_now_ns());
+    self->began_ns = brim_now_ns();
+    atomic_store(&self->since_ns, self->began_ns);
     brim_monitor_enter(&self->monitor);
     self->reading = true;
     self->item = item;
@@ -71,6 +73,8 @@ static bool end_read(reader *self)
     self->item = NULL;
     bool ours = !self->abandoned;
     brim_monitor_leave(&self->monitor);
+    if (ours && self->fetch->options.busy_ns)
+        atomic_fetch_add(self->fetch->options.busy_ns, brim_now_ns() - self->began_ns);
     return ours;
 }
 
@@ -243,7 +247,7 @@ static bool take_row(reader *self, brim_row *row)
         options->give_up(options->ctx, &err);
         return true;
     }
-    fetch_end end = fetch_item(self, item);
+    fetch_end end = row->null_width > 0 ? FETCHED : fetch_item(self, item);
     if (end == FETCH_ABANDONED) return false;
     if (end == FETCHED) {
         if (brim_queue_push(options->items, item, item->data_bytes) != BRIM_OK)

@@ -26,6 +26,7 @@ typedef struct brim_fetch_options {
     size_t n_threads;
     uint64_t timeout_ns;                      /* without a byte */
     const atomic_bool *stop;                  /* set: rows are dropped unread */
+    atomic_uint_fast64_t *busy_ns;            /* what reading takes is added; may be NULL */
     void (*fail)(void *ctx, brim_item *item); /* takes over an item whose record holds a failure */
     void (*give_up)(void *ctx, const brim_error *err); /* the run cannot go on */
     void *ctx;

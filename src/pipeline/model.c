@@ -1,12 +1,14 @@
 /*
  * model.c - the stage of the model: batches in, results or failures out, whatever memory does.
  *
- * A batch that is refused is run again in halves, down to single pictures. A picture that is
- * refused even by itself is set aside, its pixels on disk, and comes again when everything else is
- * drained; only then is a refusal its failure.
+ * A batch is run in pieces of what the governor lets run at once now, which may be less than when
+ * the batch was opened. What is refused is run again in halves, down to single pictures. A picture
+ * that is refused even by itself is set aside, its pixels on disk, and comes again when everything
+ * else is drained; only then is a refusal its failure.
  */
 #include "base/fail.h"
 #include "base/size.h"
+#include "memory/pressure.h"
 #include "pipeline/stages.h"
 
 static void fail_range(brim_stages *stages, brim_batch *batch, size_t first, size_t n,
@@ -63,32 +65,67 @@ static void raise_floor(const brim_stages *stages, size_t n, size_t peak_bytes)
         brim_budget_set_floor(budget, BRIM_ACCOUNT_ACTIVATIONS, peak_bytes);
 }
 
+/*
+ * What the run told. The refusal of one picture teaches nothing: no batch could be smaller, and one
+ * that is alone in all of memory has no neighbours to take as its measure. One that went well has
+ * cost what it would have cost among others.
+ */
+static void note_run(brim_stages *stages, const brim_batch *batch, size_t n, brim_status status,
+                     bool has_pressure)
+{
+    const brim_session *session = stages->options->session;
+    atomic_size_t *best = stages->options->best_batch;
+    brim_observation seen = {.n_items = n,
+                             .shape = brim_batch_item_shape(&batch->shape),
+                             .seconds = session->run_seconds,
+                             .peak_bytes = status == BRIM_OK ? session->run_peak_bytes : 0,
+                             .refused = status == BRIM_E_BUDGET,
+                             .has_pressure = has_pressure};
+
+    brim_count(&stages->options->counters->n_batches, 1);
+    if (seen.refused) brim_count(&stages->options->counters->n_refusals, 1);
+    if (brim_stages_stopping(stages)) brim_sizes_stop_learning(stages->sizes);
+    if (brim_sizes_note_run(stages->sizes, &seen, status)) brim_batcher_reconsider(stages->batcher);
+    if (best) atomic_store(best, brim_sizes_best(stages->sizes));
+}
+
+/* The session's run, and whether the system was short of memory in it. What is simulated takes none
+ * of this machine's. */
+static brim_status run_session(brim_session *session, const void *pixels, size_t n,
+                               const brim_batch_shape *shape, brim_output *output,
+                               bool *has_pressure, brim_error *err)
+{
+    bool is_real = session->stub_bytes == 0;
+    brim_pressure before = is_real ? brim_pressure_now("") : (brim_pressure){0};
+
+    brim_status status =
+        brim_session_run(session, pixels, n, shape->height, shape->width, output, err);
+    brim_pressure after = is_real ? brim_pressure_now("") : (brim_pressure){0};
+    *has_pressure = brim_pressure_rose(&before, &after, session->run_seconds);
+    return status;
+}
+
 /* One run of pictures first..first+n; on success their results have gone on. */
 static brim_status run_once(brim_stages *stages, brim_batch *batch, size_t first, size_t n,
                             brim_error *err)
 {
     brim_session *session = stages->options->session;
-    brim_counters *counters = stages->options->counters;
     size_t fixed = brim_session_fixed_batch(session);
     unsigned char *pixels = brim_batch_slot(batch, first);
     brim_output output;
+    bool has_pressure;
 
     /* A fixed batch is filled up with zeros; what comes out for them is never looked at. */
     if (fixed > n) memset(pixels + n * batch->slot_bytes, 0, (fixed - n) * batch->slot_bytes);
-    brim_status status = brim_session_run(session, pixels, fixed ? fixed : n, batch->shape.height,
-                                          batch->shape.width, &output, err);
-    brim_count(&counters->n_batches, 1);
+    brim_status status =
+        run_session(session, pixels, fixed ? fixed : n, &batch->shape, &output, &has_pressure, err);
+    note_run(stages, batch, fixed ? fixed : n, status, has_pressure);
     if (status == BRIM_OK && (output.n_dims == 0 || output.dims[0] < n))
         status = brim_fail(err, BRIM_E_RUNTIME, "the model gave fewer results than pictures");
     if (status == BRIM_OK) take_results(stages, batch, first, n, &output);
     brim_session_give_back(session);
-    if (status == BRIM_OK) {
-        if (!batch->is_alone) brim_batcher_note_ran(stages->batcher, n);
+    if (status == BRIM_OK && session->own_limit_bytes == 0)
         raise_floor(stages, n, session->run_peak_bytes);
-    } else if (status == BRIM_E_BUDGET) {
-        brim_batcher_note_refused(stages->batcher, n);
-        brim_count(&counters->n_refusals, 1);
-    }
     return status;
 }
 
@@ -110,7 +147,9 @@ static void set_aside(brim_stages *stages, brim_batch *batch, size_t i)
         batch->items[i] = NULL;
 }
 
-static void run_range(brim_stages *stages, brim_batch *batch, size_t first, size_t n)
+static void run_range(brim_stages *stages, brim_batch *batch, size_t first, size_t n);
+
+static void run_piece(brim_stages *stages, brim_batch *batch, size_t first, size_t n)
 {
     bool can_split = n > 1 && brim_session_fixed_batch(stages->options->session) == 0;
     brim_error err = {0};
@@ -129,6 +168,20 @@ static void run_range(brim_stages *stages, brim_batch *batch, size_t first, size
             set_aside(stages, batch, i);
     } else {
         fail_range(stages, batch, first, n, &err);
+    }
+}
+
+static void run_range(brim_stages *stages, brim_batch *batch, size_t first, size_t n)
+{
+    bool is_fixed = brim_session_fixed_batch(stages->options->session) > 0;
+
+    for (size_t end = first + n; first < end; first += n) {
+        n = end - first;
+        size_t most = n > 1 && !is_fixed
+                          ? brim_sizes_limit(stages->sizes, brim_batch_item_shape(&batch->shape))
+                          : n;
+        if (n > most) n = most;
+        run_piece(stages, batch, first, n);
     }
 }
 

@@ -62,10 +62,15 @@ static brim_status open_stages(brim_stages *stages, const brim_pipeline_options 
     const brim_alloc *heap = brim_heap();
     size_t n_items = ITEMS_PER_DECODER * options->n_decoders;
     size_t pool = pool_bytes(options);
+    brim_sizes_options sizing = {.budget = options->budget,
+                                 .session = options->session,
+                                 .governor = options->governor,
+                                 .batch = options->batch,
+                                 .log = options->log};
     brim_batcher_options batching = {.budget = options->budget,
-                                     .batch = options->batch,
                                      .dtype = options->session->image.dtype,
-                                     .batch_is_fixed = brim_session_fixed_batch(options->session),
+                                     .fixed_batch = brim_session_fixed_batch(options->session),
+                                     .stub_bytes = options->session->stub_bytes,
                                      .n_decoders = options->n_decoders};
 
     if (brim_budget_reserve(options->budget, BRIM_ACCOUNT_RESULTS, small_bytes(options)) != BRIM_OK)
@@ -78,14 +83,20 @@ static brim_status open_stages(brim_stages *stages, const brim_pipeline_options 
     if (status == BRIM_OK)
         status = brim_queue_create(heap, MAX_RESULTS, RESULTS_BYTES, &stages->results);
     if (status != BRIM_OK) return brim_fail(err, status, "no memory for the queues");
-    status = brim_batcher_create(&batching, &stages->batcher, err);
+    status = brim_sizes_create(&sizing, &stages->sizes, err);
+    batching.sizes = stages->sizes;
+    if (status == BRIM_OK) status = brim_batcher_create(&batching, &stages->batcher, err);
     if (status != BRIM_OK) return status;
     status = brim_file_pool_init(&stages->pool, options->budget, stages->batcher, pool, err);
     stages->has_pool = status == BRIM_OK;
+    if (status != BRIM_OK) return status;
+    status = brim_workers_init(&stages->workers, options->n_decoders);
+    if (status != BRIM_OK) return brim_fail(err, status, "no memory for decode workers");
+    stages->has_workers = true;
     /* Until a run has shown what it needs. */
     brim_budget_set_floor(options->budget, BRIM_ACCOUNT_ACTIVATIONS,
                           brim_budget_usable_bytes(options->budget) / FIRST_FLOOR_SHARE);
-    return status;
+    return BRIM_OK;
 }
 
 static void close_stages(brim_stages *stages)
@@ -94,8 +105,10 @@ static void close_stages(brim_stages *stages)
     brim_budget_set_floor(stages->options->budget, BRIM_ACCOUNT_DECODERS, 0);
     brim_budget_give_back(stages->options->budget, BRIM_ACCOUNT_OTHER, stages->library_bytes);
     brim_spool_fini(&stages->spool);
+    if (stages->has_workers) brim_workers_fini(&stages->workers);
     if (stages->has_pool) brim_file_pool_fini(&stages->pool);
     brim_batcher_destroy(stages->batcher);
+    brim_sizes_destroy(stages->sizes);
     brim_queue_destroy(stages->results);
     brim_queue_destroy(stages->items);
     brim_queue_destroy(stages->rows);
@@ -168,6 +181,14 @@ static void look_at_memory(brim_stages *stages, uint64_t *next_ns)
         brim_count(&stages->options->counters->n_trims, 1);
 }
 
+/* Are there too many decoders at work, or too few? */
+static void review_workers(brim_stages *stages)
+{
+    brim_batcher_waits waits = brim_batcher_waited(stages->batcher);
+
+    brim_workers_review(&stages->workers, brim_now_ns(), waits.model_s, waits.decoders_s);
+}
+
 /* Until the last row has been read, hanging reads looked after. */
 static void watch(brim_stages *stages, brim_fetch *fetch)
 {
@@ -177,6 +198,7 @@ static void watch(brim_stages *stages, brim_fetch *fetch)
 
     for (;;) {
         look_at_memory(stages, &next_look_ns);
+        review_workers(stages);
         if (reading) reading = brim_fetch_watch(fetch, brim_now_ns());
         if (options->tick) options->tick(options->tick_ctx);
 
@@ -202,6 +224,7 @@ static brim_status run_stages(brim_stages *stages, brim_error *err)
         .n_threads = N_READERS,
         .timeout_ns = options->timeout_ns,
         .stop = options->stop,
+        .busy_ns = &options->counters->reading_ns,
         .fail = fetch_failed,
         .give_up = fetch_gave_up,
         .ctx = stages,
@@ -238,6 +261,36 @@ static brim_status run_stages(brim_stages *stages, brim_error *err)
     return status;
 }
 
+static brim_stage_use use_of(double busy_s, double available_s)
+{
+    double frac = available_s > 0 ? busy_s / available_s : 0.0;
+
+    return (brim_stage_use){busy_s > 0 ? busy_s : 0.0, frac < 0 ? 0.0 : frac > 1 ? 1.0 : frac};
+}
+
+/* What each stage did in the time that it had, and so which of them the others wait for. */
+static void tell_work(brim_stages *stages, brim_work *work)
+{
+    const brim_counters *counters = stages->options->counters;
+    double elapsed_s = (double)(brim_now_ns() - atomic_load(&counters->started_ns)) / 1e9;
+    double reading_s = (double)atomic_load(&counters->reading_ns) / 1e9;
+    double storing_s = (double)atomic_load(&counters->storing_ns) / 1e9;
+    brim_batcher_waits waits = brim_batcher_waited(stages->batcher);
+    brim_workers_use decoders = brim_workers_used(&stages->workers);
+
+    brim_sizes_tell(stages->sizes, work);
+    work->n_decoders = (uint32_t)decoders.n_active;
+    work->stages[BRIM_STAGE_READING] = use_of(reading_s, elapsed_s * N_READERS);
+    work->stages[BRIM_STAGE_DECODING] =
+        use_of(decoders.work_s - waits.decoders_s, decoders.seats_s);
+    work->stages[BRIM_STAGE_MODEL] = use_of(elapsed_s - waits.model_s, elapsed_s);
+    work->stages[BRIM_STAGE_STORING] = use_of(storing_s, elapsed_s);
+    work->idle_frac = 1.0 - work->stages[BRIM_STAGE_MODEL].busy_frac;
+    for (int i = 0; i < BRIM_N_STAGES; i++)
+        if (work->stages[i].busy_frac > work->stages[work->limit].busy_frac)
+            work->limit = (brim_stage)i;
+}
+
 brim_status brim_pipeline_run(const brim_pipeline_options *options, brim_error *err)
 {
     brim_stages stages = {.options = options};
@@ -249,6 +302,7 @@ brim_status brim_pipeline_run(const brim_pipeline_options *options, brim_error *
     if (status == BRIM_OK) {
         atomic_store(&options->counters->started_ns, brim_now_ns());
         status = run_stages(&stages, err);
+        if (options->work) tell_work(&stages, options->work);
     }
     if (status == BRIM_OK && stages.error.status != BRIM_OK) {
         if (err) *err = stages.error;

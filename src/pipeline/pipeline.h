@@ -30,21 +30,24 @@ typedef struct brim_pipeline_options {
     const brim_task *task;
     brim_budget *budget;
     brim_counters *counters;
-    size_t batch; /* pictures in a run of the model; its fixed batch where it has one */
-    brim_governor_options governor; /* how many pictures go through the model at once */
-    size_t n_decoders;              /* decode workers, at least 1 */
-    uint64_t limit;                 /* rows to do at most; 0 = all */
-    uint32_t tile, overlap;         /* pixels; tile 0 = pictures are whole */
-    bool decode_fast;               /* shrunk while decoding, where the input is much smaller */
-    brim_reader_options reading;    /* how files become pixels */
-    uint64_t timeout_ns;            /* for a file that gives no byte */
-    const char *spool_folder;       /* for pixels that wait on disk; NULL = $TMPDIR or /tmp */
-    uint64_t look_ns;               /* between two looks at the system's memory; 0 = never */
-    uint64_t trim_every;            /* batches between two trims of the arena; 0 = never */
-    const brim_log *log;            /* may be NULL */
-    atomic_bool *stop;              /* set by anybody: finish what is in batches, drop the rest */
+    size_t batch; /* pictures in a run of the model, or 0: as many as the governor finds best */
+    brim_governor_options governor;
+    size_t n_decoders;           /* decode workers, at least 1 */
+    uint64_t limit;              /* rows to do at most; 0 = all */
+    uint32_t tile, overlap;      /* pixels; tile 0 = pictures are whole */
+    bool decode_fast;            /* shrunk while decoding, where the input is much smaller */
+    brim_reader_options reading; /* how files become pixels */
+    uint64_t timeout_ns;         /* for a file that gives no byte */
+    const char *spool_folder;    /* for pixels that wait on disk; NULL = $TMPDIR or /tmp */
+    uint64_t look_ns;            /* between two looks at the system's memory; 0 = never */
+    uint64_t trim_every;         /* batches between two trims of the arena; 0 = never */
+    const brim_log *log;         /* may be NULL */
+    atomic_bool *stop;           /* set by anybody: finish what is in batches, drop the rest */
     void (*tick)(void *ctx); /* called several times a second by the calling thread; may be NULL */
     void *tick_ctx;
+    atomic_size_t *best_batch; /* told after each run: the size that is best as far as is known, 0 =
+                                  nothing is; may be NULL */
+    brim_work *work;           /* how the machine was used, filled in at the end; may be NULL */
 } brim_pipeline_options;
 
 /*

@@ -1,11 +1,15 @@
 /* stages.c - what the threads of a run do: source, decode, write; model.c has the model's. */
 #include "pipeline/stages.h"
 
+#include "base/clock.h"
 #include "base/fail.h"
 #include "base/size.h"
 #include "pipeline/tiled.h"
 
-enum { MAX_COMMIT = 256 }; /* records in one transaction */
+enum {
+    MAX_COMMIT = 256, /* records in one transaction */
+    GREY = 128,       /* of pictures without files */
+};
 
 void brim_stages_thread_ends(brim_stages *stages)
 {
@@ -153,6 +157,7 @@ brim_status brim_stages_open_reader(brim_stages *stages, const brim_item *item,
 static brim_status decode_into_slot(brim_stages *stages, brim_item *item, brim_reader *reader,
                                     const brim_slot *slot, brim_error *err)
 {
+    brim_reader_lend_frame(reader, slot->frame);
     brim_status status = brim_processor_apply(stages->options->processor, brim_heap(), reader,
                                               slot->batch->shape.dtype, slot->pixels, err);
     brim_reader_close(reader); /* before its scratch is given back */
@@ -168,13 +173,27 @@ static brim_status decode_into_slot(brim_stages *stages, brim_item *item, brim_r
 /* The scratch that the header predicts, libraries' and ours; their allocations need no account
  * then. */
 static brim_status scratch_of(const brim_processor *processor, const brim_image_info *info,
-                              size_t *out, brim_error *err)
+                              brim_scratch *out, brim_error *err)
 {
-    brim_status status = brim_processor_scratch_bytes(processor, info, out, err);
+    brim_status status = brim_processor_scratch_bytes(processor, info, &out->bytes, err);
 
-    if (status == BRIM_OK && brim_add_bytes(*out, info->scratch_bytes, out) != BRIM_OK)
+    out->frame_bytes = info->frame_bytes;
+    if (status == BRIM_OK &&
+        brim_add_bytes(out->bytes, info->scratch_bytes, &out->bytes) != BRIM_OK)
         status = brim_fail(err, BRIM_E_ARG, "the picture is too large to decode");
     return status;
+}
+
+brim_status brim_stages_shape(const brim_stages *stages, const brim_image_info *info,
+                              uint32_t *height, uint32_t *width, brim_error *err)
+{
+    const brim_session *session = stages->options->session;
+
+    if (session->stub_bytes == 0)
+        return brim_processor_shape(stages->options->processor, info, height, width, err);
+    *height = session->stub_height;
+    *width = session->stub_width;
+    return BRIM_OK;
 }
 
 /* Decodes one item; on success it has gone with its batch. */
@@ -182,7 +201,7 @@ static brim_status decode_item(brim_stages *stages, brim_item *item, brim_error 
 {
     const brim_pipeline_options *options = stages->options;
     brim_reader *reader = NULL;
-    size_t scratch_bytes = 0;
+    brim_scratch scratch = {0};
     uint32_t height = 0, width = 0;
     brim_slot slot;
 
@@ -192,33 +211,101 @@ static brim_status decode_item(brim_stages *stages, brim_item *item, brim_error 
     brim_stages_note_picture(stages, item, info);
     if (options->decode_fast)
         brim_reader_shrink(reader, brim_processor_shrink_factor(options->processor, info));
-    status = scratch_of(options->processor, info, &scratch_bytes, err);
+    status = scratch_of(options->processor, info, &scratch, err);
+    if (status == BRIM_OK) status = brim_stages_shape(stages, info, &height, &width, err);
     if (status == BRIM_OK)
-        status = brim_processor_shape(options->processor, info, &height, &width, err);
-    if (status == BRIM_OK)
-        status = brim_batcher_lease(stages->batcher, height, width, scratch_bytes, &slot, err);
+        status = brim_batcher_lease(stages->batcher, height, width, scratch, &slot, err);
     if (status == BRIM_OK) return decode_into_slot(stages, item, reader, &slot, err);
     brim_reader_close(reader);
     return status;
 }
 
+/* ---- pictures without files ---- */
+
+/* What the model sees of a row without a file: all of it grey. */
+static brim_status paint_grey(const brim_stages *stages, const brim_image_info *info,
+                              const brim_slot *slot, brim_error *err)
+{
+    brim_processing *processing;
+
+    brim_status status =
+        brim_processing_start(stages->options->processor, brim_heap(), info,
+                              slot->batch->shape.dtype, slot->pixels, &processing, err);
+    if (status != BRIM_OK) return status;
+    for (uint32_t y = 0; y < info->n_rows; y++) {
+        memset(brim_processing_row(processing), GREY, 3 * (size_t)info->row_width);
+        brim_processing_push(processing);
+    }
+    brim_processing_end(processing);
+    return BRIM_OK;
+}
+
+static brim_status fill_null_slot(brim_stages *stages, const brim_image_info *info,
+                                  const brim_slot *slot, brim_item *item, brim_error *err)
+{
+    brim_status status = BRIM_OK;
+
+    if (stages->options->session->stub_bytes > 0)
+        memset(slot->pixels, 0, slot->batch->slot_bytes);
+    else
+        status = paint_grey(stages, info, slot, err);
+    if (status == BRIM_OK)
+        brim_batcher_fill(stages->batcher, slot, item);
+    else
+        brim_batcher_drop(stages->batcher, slot);
+    return status;
+}
+
+/* Where slots are stubs the picture counts as what the row says, and is not made. */
+static brim_status make_null_item(brim_stages *stages, brim_item *item, brim_error *err)
+{
+    const brim_pipeline_options *options = stages->options;
+    uint32_t width = item->record.row->null_width, height = item->record.row->null_height;
+    brim_image_info info = brim_image_info_of(width, height, 1);
+    uint64_t n_px = (uint64_t)width * height;
+    brim_scratch scratch = {0};
+    brim_slot slot;
+
+    if (options->reading.max_px > 0 && n_px > options->reading.max_px)
+        return brim_fail(err, BRIM_E_FORMAT,
+                         "image too large: %llu pixels, limit %llu (--max-pixels)",
+                         (unsigned long long)n_px, (unsigned long long)options->reading.max_px);
+    note_size(&item->record, &info);
+    brim_status status = BRIM_OK;
+    if (options->session->stub_bytes == 0) {
+        status = brim_processor_shape(options->processor, &info, &height, &width, err);
+        if (status == BRIM_OK)
+            status = brim_processor_scratch_bytes(options->processor, &info, &scratch.bytes, err);
+    }
+    if (status == BRIM_OK)
+        status = brim_batcher_lease(stages->batcher, height, width, scratch, &slot, err);
+    return status == BRIM_OK ? fill_null_slot(stages, &info, &slot, item, err) : status;
+}
+
+static brim_status make_item(brim_stages *stages, brim_item *item, brim_error *err)
+{
+    return item->record.row->null_width > 0 ? make_null_item(stages, item, err)
+                                            : decode_item(stages, item, err);
+}
+
 void *brim_stage_decode(void *arg)
 {
     brim_stages *stages = arg;
+    uint64_t began_ns = 0;
     void *popped;
 
-    while (brim_queue_pop(stages->items, &popped) == BRIM_OK) {
+    while (brim_workers_next(&stages->workers, stages->items, &popped, &began_ns) == BRIM_OK) {
         brim_item *item = popped;
         if (brim_stages_stopping(stages)) {
             brim_item_destroy(item);
             continue;
         }
-        if (stages->options->tile > 0) {
+        if (stages->options->tile > 0 && item->record.row->null_width == 0) {
             brim_stage_tile_item(stages, item);
             continue;
         }
         brim_error err = {0};
-        brim_status status = decode_item(stages, item, &err);
+        brim_status status = make_item(stages, item, &err);
         if (status == BRIM_E_NOMEM) {
             brim_stages_give_up(stages, &err);
             brim_item_destroy(item);
@@ -307,7 +394,9 @@ void *brim_stage_write(void *arg)
     size_t n;
 
     while ((n = collect(stages->results, items)) > 0) {
+        uint64_t began_ns = brim_now_ns();
         if (!atomic_load(&stages->broken)) commit_with_wholes(stages, items, n);
+        brim_count(&stages->options->counters->storing_ns, brim_now_ns() - began_ns);
         for (size_t i = 0; i < n; i++)
             brim_item_destroy(items[i]);
     }

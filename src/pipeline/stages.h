@@ -7,6 +7,7 @@
 #include "pipeline/batcher.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/spool.h"
+#include "pipeline/workers.h"
 
 typedef struct brim_stages {
     const brim_pipeline_options *options;
@@ -16,8 +17,11 @@ typedef struct brim_stages {
     brim_queue *rows;    /* brim_row: not yet read */
     brim_queue *items;   /* brim_item: read, not yet decoded */
     brim_queue *results; /* brim_item: with a result or a failure */
+    brim_sizes *sizes;
     brim_batcher *batcher;
     brim_spool spool; /* the model stage's */
+    brim_workers workers;
+    bool has_workers;
 
     brim_monitor monitor;   /* guards error, n_decoding, n_running */
     brim_error error;       /* the first reason why the run cannot go on; status 0 = none */
@@ -43,6 +47,10 @@ void brim_stages_note_picture(brim_stages *stages, brim_item *item, const brim_i
 brim_status brim_stages_open_reader(brim_stages *stages, const brim_item *item,
                                     const brim_reader_options *options, brim_reader **out,
                                     brim_error *err);
+
+/* The shape as which a picture goes into a batch. */
+brim_status brim_stages_shape(const brim_stages *stages, const brim_image_info *info,
+                              uint32_t *height, uint32_t *width, brim_error *err);
 
 /* Cuts one item into tiles and sends them on. Takes it over. */
 void brim_stage_tile_item(brim_stages *stages, brim_item *item);

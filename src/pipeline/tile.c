@@ -115,7 +115,7 @@ static brim_status slot_of(const cutter *self, const brim_tile *tile, uint32_t *
     brim_image_info info = brim_tile_info(&self->tiling, tile);
 
     brim_status status = brim_processor_scratch_bytes(processor, &info, scratch_bytes, err);
-    return status == BRIM_OK ? brim_processor_shape(processor, &info, height, width, err) : status;
+    return status == BRIM_OK ? brim_stages_shape(self->stages, &info, height, width, err) : status;
 }
 
 static brim_status fill_slot(cutter *self, const brim_tile *tile, brim_item *item, brim_error *err)
@@ -126,8 +126,8 @@ static brim_status fill_slot(cutter *self, const brim_tile *tile, brim_item *ite
 
     brim_status status = slot_of(self, tile, &height, &width, &scratch_bytes, err);
     if (status == BRIM_OK)
-        status =
-            brim_batcher_lease(self->stages->batcher, height, width, scratch_bytes, &slot, err);
+        status = brim_batcher_lease(self->stages->batcher, height, width,
+                                    (brim_scratch){.bytes = scratch_bytes}, &slot, err);
     if (status != BRIM_OK) return status;
     status = process_tile(self, tile, &slot, err);
     if (status == BRIM_OK)

@@ -53,8 +53,13 @@ struct brim_session {
     size_t run_peak_bytes; /* most that the last run held at once, where it is known */
     double run_seconds;    /* that the last run took, refused or not: of a virtual clock, those */
     size_t stub_bytes;     /* not 0: a picture of any shape takes a slot of these bytes, since the
-                              session looks at shapes alone */
-    size_t layer;          /* index of the output that run() fetches, set before the first run */
+                              session looks at shapes alone, */
+    uint32_t stub_height;  /* and one that comes from a file counts as of this shape */
+    uint32_t stub_width;
+    size_t own_limit_bytes; /* of a device with memory of its own: what we may take of it, weights
+                               included; 0 = its memory is the budget's */
+    size_t own_weights_bytes;
+    size_t layer; /* index of the output that run() fetches, set before the first run */
 };
 
 /* Batch size the model insists on, or 0 where it takes any. */

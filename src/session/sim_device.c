@@ -10,6 +10,10 @@
 /* Beyond the capacity by this share of it, a spilling device is as slow as it gets. */
 static const double FULL_SPILL_SHARE = 0.1;
 
+/* Of every number in a file, so that no product of them leaves the range of a double; and of a
+ * deviation, for the same reason. */
+static const double MOST = 1e18, MOST_SIGMA = 10;
+
 /* ---- Random numbers: the same on every machine ---- */
 
 /* splitmix64 (Steele, Lea, Flood 2014). */
@@ -65,7 +69,7 @@ double brim_sim_device_seconds(const brim_sim_device *device, size_t n, uint64_t
     double knee = 1.0;
 
     if (device->seconds.knee_items > 0 && (double)n > device->seconds.knee_items)
-        knee += device->seconds.knee_slope * log2((double)n / device->seconds.knee_items);
+        knee += device->seconds.knee_slope * (log2((double)n) - log2(device->seconds.knee_items));
     return device->seconds.fixed + n_paid * per_item * knee;
 }
 
@@ -127,17 +131,17 @@ typedef struct sim_file {
     brim_error *err;
 } sim_file;
 
-/* A number of at least `least`, left as it is where the name is missing. */
+/* A number of that range, left as it is where the name is missing. */
 static brim_status read_number(const sim_file *file, const json_t *from, const char *name,
-                               double least, double *out)
+                               double least, double most, double *out)
 {
     const json_t *value = json_object_get(from, name);
 
     if (!value) return BRIM_OK;
     double number = json_number_value(value);
-    if (!json_is_number(value) || !isfinite(number) || number < least)
-        return brim_fail(file->err, BRIM_E_FORMAT, "%s: %s: not a number of %g or more", file->path,
-                         name, least);
+    if (!json_is_number(value) || !(number >= least && number <= most))
+        return brim_fail(file->err, BRIM_E_FORMAT, "%s: %s: not a number from %g to %g", file->path,
+                         name, least, most);
     *out = number;
     return BRIM_OK;
 }
@@ -170,7 +174,7 @@ static brim_status read_numbers(const sim_file *file, const char *what, const js
     }
     brim_status status = BRIM_OK;
     for (size_t i = 0; i < n && status == BRIM_OK; i++)
-        status = read_number(file, from, fields[i].name, fields[i].least, fields[i].to);
+        status = read_number(file, from, fields[i].name, fields[i].least, MOST, fields[i].to);
     return status;
 }
 
@@ -262,11 +266,11 @@ static brim_status read_device(const sim_file *file, const json_t *root, brim_si
     if (status == BRIM_OK) status = read_name(file, root, out);
     if (status == BRIM_OK) status = read_clock(file, root, out);
     if (status == BRIM_OK)
-        status = read_number(file, root, "capacity_bytes", 1, &out->capacity_bytes);
+        status = read_number(file, root, "capacity_bytes", 1, MOST, &out->capacity_bytes);
     if (status == BRIM_OK && out->capacity_bytes <= 0)
         status = brim_fail(file->err, BRIM_E_FORMAT, "%s: capacity_bytes: missing", file->path);
     if (status == BRIM_OK)
-        status = read_number(file, root, "weights_bytes", 0, &out->weights_bytes);
+        status = read_number(file, root, "weights_bytes", 0, MOST, &out->weights_bytes);
     if (status == BRIM_OK)
         status = read_numbers(file, "bytes", json_object_get(root, "bytes"), bytes, 5);
     if (status == BRIM_OK)
@@ -275,24 +279,44 @@ static brim_status read_device(const sim_file *file, const json_t *root, brim_si
         status = read_numbers(file, "spill", json_object_get(root, "spill"), spill, 2);
     if (status == BRIM_OK)
         status = read_numbers(file, "noise", json_object_get(root, "noise"), noise, 2);
+    if (status == BRIM_OK)
+        status = read_number(file, json_object_get(root, "noise"), "sigma", 0, MOST_SIGMA,
+                             &out->noise_sigma);
     if (status == BRIM_OK) status = read_cotenants(file, json_object_get(root, "cotenant"), out);
     out->noise_state = seed < 0x1p63 ? (uint64_t)seed : 0;
     return status;
 }
 
-brim_status brim_sim_device_load(const char *path, brim_sim_device *out, brim_error *err)
+/* Takes root over. */
+static brim_status take_root(const sim_file *file, json_t *root, const json_error_t *trouble,
+                             brim_sim_device *out)
 {
-    json_error_t trouble;
-    sim_file file = {path, err};
-
     *out = (brim_sim_device){.spill_slowdown = 1.0, .seconds.parallel_items = 1.0};
-    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &trouble);
+    if (!root && json_error_code(trouble) == json_error_cannot_open_file)
+        return brim_fail(file->err, BRIM_E_IO, "%s: cannot be read", file->path);
     if (!root)
-        return json_error_code(&trouble) == json_error_cannot_open_file
-                   ? brim_fail(err, BRIM_E_IO, "%s: cannot be read", path)
-                   : brim_fail(err, BRIM_E_FORMAT, "%s: line %d: %s", path, trouble.line,
-                               trouble.text);
-    brim_status status = read_device(&file, root, out);
+        return brim_fail(file->err, BRIM_E_FORMAT, "%s: line %d: %s", file->path, trouble->line,
+                         trouble->text);
+    brim_status status = read_device(file, root, out);
     json_decref(root);
     return status;
+}
+
+brim_status brim_sim_device_load(const char *path, brim_sim_device *out, brim_error *err)
+{
+    sim_file file = {path, err};
+    json_error_t trouble;
+    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &trouble);
+
+    return take_root(&file, root, &trouble, out);
+}
+
+brim_status brim_sim_device_parse(const char *text, size_t bytes, const char *name,
+                                  brim_sim_device *out, brim_error *err)
+{
+    sim_file file = {name, err};
+    json_error_t trouble;
+    json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &trouble);
+
+    return take_root(&file, root, &trouble, out);
 }

@@ -50,6 +50,10 @@ typedef struct brim_sim_device {
 /* Reads a device's file. Unknown names, and numbers out of range, are errors that name them. */
 brim_status brim_sim_device_load(const char *path, brim_sim_device *out, brim_error *err);
 
+/* The same from the text of such a file, which messages call name. */
+brim_status brim_sim_device_parse(const char *text, size_t bytes, const char *name,
+                                  brim_sim_device *out, brim_error *err);
+
 /* What one batch came to. */
 typedef struct brim_sim_run {
     bool refused, spilled;

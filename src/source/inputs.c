@@ -1,8 +1,8 @@
 /*
  * inputs.c - the INPUTs of a command as one source: each is opened when the one before is finished.
  *
- * What an INPUT is (file, folder, @list) is settled for all of them at the start, so a misspelt one
- * ends the run before the first picture is read.
+ * What an INPUT is (file, folder, @list, null:COUNT) is settled for all of them at the start, so a
+ * misspelt one ends the run before the first picture is read.
  */
 #include <errno.h>
 #include <limits.h>
@@ -13,6 +13,7 @@
 #include "base/fail.h"
 #include "base/text.h"
 #include "source/names.h"
+#include "source/null.h"
 #include "source/source.h"
 
 typedef struct inputs_source {
@@ -21,7 +22,7 @@ typedef struct inputs_source {
     const brim_source_options *options;
     char root[PATH_MAX]; /* absolute; "" without --root */
     size_t at;           /* input to open next */
-    brim_source *now;    /* folder or list that is being read; NULL between inputs */
+    brim_source *now;    /* what is being read, unless a file; NULL between inputs */
 } inputs_source;
 
 /* The absolute path of a folder or file, links in it resolved. */
@@ -129,6 +130,7 @@ static brim_status begin_input(inputs_source *self, brim_row **out, brim_error *
     const char *input = self->options->inputs[self->at++];
     struct stat info;
 
+    if (brim_null_is_input(input)) return brim_source_open_null(self->mem, input, &self->now, err);
     if (input[0] == '@') return open_list(self, input + 1, err);
     if (stat(input, &info) == 0 && S_ISDIR(info.st_mode)) return open_folder(self, input, err);
     return take_file(self, input, out, err);
@@ -186,7 +188,7 @@ static bool begins_with(const char *text, const char *prefix)
 /* Inputs of the design that this version does not read yet: better said than taken for pictures. */
 static bool is_of_a_later_version(const char *input)
 {
-    static const char *const PREFIXES[] = {"sqlite:", "postgresql://", "postgres://", "null:"};
+    static const char *const PREFIXES[] = {"sqlite:", "postgresql://", "postgres://"};
     static const char *const SUFFIXES[] = {".csv", ".jsonl", ".tar", ".tar.gz", ".tgz", ".tar.zst"};
 
     for (size_t i = 0; i < sizeof(PREFIXES) / sizeof(PREFIXES[0]); i++)
@@ -203,6 +205,7 @@ static brim_status check_input(const char *input, brim_error *err)
     struct stat info;
 
     if (*path == '\0') return brim_fail(err, BRIM_E_ARG, "an empty INPUT: give a file or folder");
+    if (brim_null_is_input(input)) return brim_null_read(input, &(brim_null_spec){0}, err);
     if (input[0] == '@' && strcmp(path, "-") == 0) return BRIM_OK;
     bool there = stat(path, &info) == 0;
     if (there && S_ISDIR(info.st_mode)) {
@@ -220,13 +223,14 @@ static brim_status check_input(const char *input, brim_error *err)
     return brim_fail(err, BRIM_E_IO, "%s: %s", path, strerror(errno));
 }
 
-/* The same for --root: nothing but lists, whose lines start there, may lie elsewhere. */
+/* The same for --root: nothing but lists, whose lines start there, may lie elsewhere, and null:
+ * lies nowhere. */
 static brim_status check_below_root(const inputs_source *self, const char *input, brim_error *err)
 {
     char path[PATH_MAX];
     struct stat info;
 
-    if (input[0] == '@') return BRIM_OK;
+    if (input[0] == '@' || brim_null_is_input(input)) return BRIM_OK;
     bool folder = stat(input, &info) == 0 && S_ISDIR(info.st_mode);
     brim_status status = folder ? resolve(input, path, err) : resolve_parent(input, path, err);
     if (status != BRIM_OK || below_root(self, path)) return status;

@@ -167,11 +167,8 @@ static const struct brim_source_ops LIST_SOURCE_OPS = {
     .close = list_source_close,
 };
 
-/*
- * A list that is not a plain file gives its lines once: there is nothing in it to count ahead.
- * Asked before it is opened, as opening a pipe may wait for ever.
- */
-static bool is_countable(const char *path)
+/* Asked before it is opened, as opening a pipe may wait for ever. */
+bool brim_source_list_is_countable(const char *path)
 {
     struct stat info;
 
@@ -201,7 +198,7 @@ brim_status brim_source_open_list(const brim_alloc *mem, const char *path, const
         goto fail;
     }
     self->folder_length = self->folder.length;
-    if (options->counting && !is_countable(path)) {
+    if (options->counting && !brim_source_list_is_countable(path)) {
         status = brim_fail(err, BRIM_E_UNSUPPORTED, "%s: cannot be counted ahead", path);
         goto fail;
     }

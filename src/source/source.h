@@ -36,7 +36,7 @@ struct brim_source {
 };
 
 typedef struct brim_source_options {
-    const char *const *inputs; /* files, folders, @lists */
+    const char *const *inputs; /* files, folders, @lists, null:COUNT[:WxH] */
     size_t n_inputs;
     const char *root; /* NULL, or: keys of files are relative to it, relative lines start there */
     bool nul_lists;   /* lists end their lines with NUL instead of newline */
@@ -60,6 +60,13 @@ brim_status brim_source_open_folder(const brim_alloc *mem, const char *name, con
 /* The lines of a list ("-": standard input). base is the absolute folder of its relative lines. */
 brim_status brim_source_open_list(const brim_alloc *mem, const char *path, const char *base,
                                   const brim_source_options *options, brim_source **out,
+                                  brim_error *err);
+
+/* A list that is not a plain file gives its lines once: there is nothing in it to count ahead. */
+bool brim_source_list_is_countable(const char *path);
+
+/* Rows without files: see null.h. */
+brim_status brim_source_open_null(const brim_alloc *mem, const char *input, brim_source **out,
                                   brim_error *err);
 
 /*

@@ -4,27 +4,13 @@
 
 #include "base/fail.h"
 #include "task/task.h"
-
-/* As torch.nn.functional.normalize: a vector shorter than this is not stretched to length 1. */
-static const double SMALLEST_NORM = 1e-12;
+#include "task/vector.h"
 
 static bool all_finite(const float *v, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (!isfinite(v[i])) return false;
     return true;
-}
-
-/* v = v / |v|, summed in double so that the length does not depend on the order of the sum. */
-static void normalize_l2(float *v, size_t n)
-{
-    double sum = 0.0;
-
-    for (size_t i = 0; i < n; i++)
-        sum += (double)v[i] * v[i];
-    double norm = fmax(sqrt(sum), SMALLEST_NORM);
-    for (size_t i = 0; i < n; i++)
-        v[i] = (float)(v[i] / norm);
 }
 
 /* Trailing dimensions of 1 are no dimensions: (n, 1280, 1, 1) is (n, 1280). */
@@ -58,7 +44,7 @@ static brim_status embed_read(const brim_task *self, const brim_output *output, 
     brim_status status = brim_record_take_vector(record, mem, dim);
     if (status != BRIM_OK) return brim_fail(err, status, "no memory for a vector of %zu", dim);
     memcpy(record->vector, vector, dim * sizeof(float));
-    if (self->normalize) normalize_l2(record->vector, dim);
+    if (self->normalize) brim_vector_normalize(record->vector, dim);
     return BRIM_OK;
 }
 

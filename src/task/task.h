@@ -29,6 +29,12 @@ struct brim_task {
  */
 brim_task brim_task_embed(bool normalize);
 
+/*
+ * The same of a simulated device: 8 numbers made from the record's key, so that whoever rehearses
+ * can tell whether a row got its own vector, however batches were cut.
+ */
+brim_task brim_task_sim(bool normalize);
+
 /* Can this task read such a layer? BRIM_E_ARG says in one line why not. */
 brim_status brim_task_embed_check(const brim_port *layer, brim_error *err);
 

@@ -7,6 +7,7 @@
 typedef struct test_args {
     const char *model, *output;
     uint64_t limit, batch, overlap;
+    double share;
     int depth;
     size_t memory;
     bool raw, quiet, nul;
@@ -20,6 +21,7 @@ static const cli_option OPTIONS[] = {
     {"memory", 0, CLI_BYTES, offsetof(test_args, memory), "SIZE", "ceiling", 0, false, false},
     {"depth", 0, CLI_CHOICE, offsetof(test_args, depth), "scale|clamp|cl", "bits", 0, false, false},
     {"overlap", 0, CLI_COUNT, offsetof(test_args, overlap), "N", "pixels", 9, false, true},
+    {"share", 0, CLI_NUMBER, offsetof(test_args, share), "F", "of all", 3, false, false},
     {"raw", 0, CLI_FLAG, offsetof(test_args, raw), NULL, "as they are", 0, false, false},
     {"quiet", 'q', CLI_FLAG, offsetof(test_args, quiet), NULL, "say less", 0, false, false},
     {NULL, '0', CLI_FLAG, offsetof(test_args, nul), NULL, "NUL ends names", 0, false, false},
@@ -221,6 +223,26 @@ static void hostile_words_are_escaped_and_never_overrun(void **state)
     assert_int_equal(parse(line), CLI_EXIT_USAGE);
 }
 
+static void numbers_are_above_0_and_within_reach(void **state)
+{
+    static const char *const BAD[] = {"0",   "-1",  "3.01", "inf", "nan",
+                                      "0x1", "1,5", "1.5x", "e",   "."};
+    char line[64], wanted[128];
+
+    (void)state;
+    parses("--share 0.25");
+    assert_true(args.share == 0.25);
+    parses("--share 1e-9");
+    assert_true(args.share == 1e-9);
+    parses("--share 3");
+    assert_true(args.share == 3);
+    for (size_t i = 0; i < sizeof(BAD) / sizeof(BAD[0]); i++) {
+        snprintf(line, sizeof(line), "--share=%s", BAD[i]);
+        snprintf(wanted, sizeof(wanted), "--share %s: not a number above 0 and up to 3", BAD[i]);
+        refuses(line, wanted);
+    }
+}
+
 static void help_is_made_from_the_table(void **state)
 {
     (void)state;
@@ -234,12 +256,40 @@ static void help_is_made_from_the_table(void **state)
                               "      --memory SIZE           ceiling\n"
                               "      --depth scale|clamp|cl  bits\n"
                               "      --overlap N             pixels\n"
+                              "      --share F               of all\n"
                               "      --raw                   as they are\n"
                               "  -q, --quiet                 say less\n"
                               "  -0                          NUL ends names\n"
                               "  -h, --help                  this text\n");
     assert_int_equal(parse("a -q -h --nonsense"), CLI_EXIT_OK);
     assert_int_equal(parse("--nonsense --help"), CLI_EXIT_USAGE); /* the first word counts */
+}
+
+/* A command that runs a model has the options of all of them behind its own. */
+static void options_of_runs_are_shared(void **state)
+{
+    static const cli_option OWN[] = {
+        {"seconds", 0, CLI_COUNT, sizeof(cli_run_args), "N", "at most", 0, false, false},
+    };
+    const cli_command command = {
+        .name = "test", .options = OWN, .n_options = 1, .takes_run_options = true};
+    struct {
+        cli_run_args run;
+        uint64_t seconds;
+    } own = {0};
+    char *argv[] = {"test", "-m", "siglip", "--seconds", "7", "photos", "--batch", "5", NULL};
+    cli_words inputs;
+
+    (void)state;
+    assert_int_equal(cli_parse(&command, &own, 8, argv, &inputs), CLI_PARSED);
+    assert_int_equal(cli_run_check(&command, &own.run, &inputs), CLI_PARSED);
+    brim_embed_options options = cli_run_options(&own.run, &inputs);
+    assert_int_equal(own.seconds, 7);
+    assert_string_equal(options.model, "siglip");
+    assert_int_equal(options.batch, 5);
+    assert_int_equal(options.n_inputs, 1);
+    assert_string_equal(options.inputs[0], "photos");
+    assert_int_equal(options.struct_bytes, sizeof(options));
 }
 
 int main(void)
@@ -255,7 +305,9 @@ int main(void)
         cmocka_unit_test(a_choice_is_one_of_its_words),
         cmocka_unit_test(zero_counts_where_the_table_says_so),
         cmocka_unit_test(hostile_words_are_escaped_and_never_overrun),
+        cmocka_unit_test(numbers_are_above_0_and_within_reach),
         cmocka_unit_test(help_is_made_from_the_table),
+        cmocka_unit_test(options_of_runs_are_shared),
     };
     return cmocka_run_group_tests_name("cli/parse", tests, NULL, NULL);
 }

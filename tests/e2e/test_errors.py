@@ -37,7 +37,7 @@ def one_line(run, code, *words):
     (["embed", "--trim-every", "often", "-m", "x", "y"], ["--trim-every often", "not a whole number"]),
     (["embed", "--sped", "-m", "x", "y"], ["no such option: --sped"]),
     (["embed", "--raw=1", "-m", "x", "y"], ["--raw takes no value"]),
-    (["embed", "--device", "cuda", "-m", "x", "y"], ["--device cuda", "cpu only"]),
+    (["embed", "--device", "cuda", "-m", "x", "y"], ["--device cuda", "this build runs on the CPU"]),
     (["show", "a", "b"], ["one STORE"]),
 ])
 def test_usage_mistakes(args, words):
@@ -277,11 +277,13 @@ def test_nothing_is_left_in_the_home_folder(tmp_path, photos):
 
 
 @pytest.mark.skipif(SANITIZED, reason="sanitizers print their own words")
-def test_on_one_cpu_of_several_nothing_is_said_of_affinity(tmp_path, photos):
-    """B34"""
-    run = subprocess.run(["taskset", "-c", "0", BRIMFUL, "embed", "-m", MODEL, photos, "-o", tmp_path / "x.db", "-q"],
-                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+@pytest.mark.parametrize("options, n_threads", [((), 1), (("--threads", "3"), 3)])
+def test_on_one_cpu_of_several_nothing_is_said_of_affinity(tmp_path, photos, options, n_threads):
+    """B34: threads are as many as CPUs we may use, not as the machine has; --threads wins."""
+    run = subprocess.run(["taskset", "-c", "0", BRIMFUL, "embed", "-m", MODEL, photos, "-o", tmp_path / "x.db", "-q",
+                          "--json", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert run.returncode == 0 and run.stderr == ""
+    assert json.loads(run.stdout)["n_decoders"] == n_threads
 
 
 def test_a_closed_pipe_is_no_death(tmp_path, photos):

@@ -52,8 +52,8 @@ def test_the_store_keeps_the_same_summary(tmp_path, photos):
     assert json.loads(kept) == json.loads(run.stdout)
 
 
-def test_the_last_line_is_about_memory_where_anything_was_done(tmp_path, photos):
+def test_the_line_about_memory_comes_after_the_sum_where_anything_was_done(tmp_path, photos):
     run = embed(photos, "-o", tmp_path / "x.db", "--memory", "3GiB")
-    done, memory = run.stderr.splitlines()[-2:]
+    done, memory, _ = run.stderr.splitlines()[-3:]
     assert done.startswith("done: ") and memory.startswith("memory: limit 3.0 GiB, held at most ")
     assert "memory:" not in embed(photos, "-o", tmp_path / "x.db").stderr  # nothing was left to do

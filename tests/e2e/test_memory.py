@@ -115,7 +115,7 @@ def test_a_batch_that_does_not_fit_is_split_and_nothing_is_lost(tmp_path, all_si
     assert counts["refusals"] > counts["splits"]  # the one picture is refused twice and not split
     # Smaller batches for a while, then of eight again: with one at a time there were 424, with four 106.
     if not SANITIZED:  # which leave less room as they go
-        assert 53 <= counts["batches"] - counts["refusals"] <= 80
+        assert 53 <= counts["n_batches"] - counts["refusals"] <= 80
     told = ", ".join(f"{counts[word]} {word.removesuffix('s') if counts[word] == 1 else word}"
                      for word in ("refusals", "splits"))
     assert told in run.stderr

@@ -125,6 +125,25 @@ def test_pictures_of_unlike_shapes_never_share_a_batch(tmp_path, photos):
         assert_close(vector, expected(photos / key))
 
 
+def test_a_picture_has_the_same_vector_alone_and_among_others(tmp_path):
+    """B37: alone, and among 31 others of other sizes, in one batch and in whatever the governor takes."""
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    noise = np.random.default_rng(37)
+    for i in range(32):
+        size = (40 + 7 * i, 200 - 5 * i)
+        Image.fromarray(noise.integers(0, 256, (*size, 3), np.uint8)).save(folder / f"{i:02}.png")
+    alone = embed(folder / "16.png", "-o", tmp_path / "alone.db", "--root", folder)
+    assert alone.returncode == 0, alone.stderr
+    expected = vectors(tmp_path / "alone.db")["16.png"]
+    for name, options in {"one": ("--batch", 32), "auto": ()}.items():
+        run = embed(folder, "-o", tmp_path / f"{name}.db", "--root", folder, *options)
+        assert run.returncode == 0, run.stderr
+        found = vectors(tmp_path / f"{name}.db")
+        assert len(found) == 32
+        assert np.abs(found["16.png"] - expected).max() <= 1e-5
+
+
 def test_one_onnx_file_is_a_model_too(tmp_path, photos):
     store, other = tmp_path / "x.db", tmp_path / "y.db"
     bare = tmp_path / "bare"

@@ -10,6 +10,42 @@ static void reads_what_pillow_reads(void **state)
     assert_int_equal(fixture_each(".jpg", check_picture), 14);
 }
 
+/* What was in it is nowhere seen, and nothing is written behind it. */
+static void lends_a_used_frame(const fixture_picture *picture)
+{
+    enum { GUARD = 64 };
+    size_t row_bytes = 3 * (size_t)picture->width;
+    uint8_t *row = malloc(row_bytes);
+    counting_alloc mem;
+    brim_reader *reader;
+
+    counting_alloc_init(&mem);
+    assert_int_equal(
+        brim_reader_open(&mem.base, picture->data, picture->bytes, NULL, &reader, NULL), BRIM_OK);
+    size_t frame_bytes = brim_reader_info(reader)->frame_bytes;
+    assert_true(frame_bytes >= (size_t)picture->width * picture->height * 2);
+    uint8_t *frame = aligned_alloc(64, (frame_bytes + GUARD + 63) / 64 * 64);
+    memset(frame, 0xa5, frame_bytes + GUARD);
+    brim_reader_lend_frame(reader, frame);
+    for (uint32_t y = 0; y < picture->height; y++) {
+        assert_int_equal(brim_reader_next_row(reader, row, NULL), BRIM_OK);
+        assert_memory_equal(row, picture->pixels + y * row_bytes, row_bytes);
+    }
+    assert_int_equal(brim_reader_next_row(reader, row, NULL), BRIM_END);
+    brim_reader_close(reader);
+    assert_true(mem.peak_bytes < frame_bytes);
+    for (size_t i = 0; i < GUARD; i++)
+        assert_int_equal(frame[frame_bytes + i], 0xa5);
+    free(frame);
+    free(row);
+}
+
+static void decodes_in_a_frame_that_is_lent(void **state)
+{
+    (void)state;
+    assert_int_equal(fixture_each("progressive.jpg", lends_a_used_frame), 1);
+}
+
 /* Two pictures in one file, and files with a tail, are whole before they end. */
 static void cut_anywhere(const fixture_picture *picture)
 {
@@ -212,6 +248,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_what_pillow_reads),
+        cmocka_unit_test(decodes_in_a_frame_that_is_lent),
         cmocka_unit_test(notices_every_cut),
         cmocka_unit_test(misses_the_end_marker),
         cmocka_unit_test(accepts_cuts_where_it_is_told_to),

@@ -7,7 +7,7 @@ static brim_status read_header(const void *data, size_t bytes, brim_tiff_header 
                                brim_error *err)
 {
     static const brim_reader_options PLAIN = {0};
-    brim_encoded file = {data, bytes, &PLAIN, -1};
+    brim_encoded file = {data, bytes, &PLAIN, -1, NULL};
 
     return brim_tiff_read_header(&file, out, err);
 }

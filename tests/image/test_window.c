@@ -26,7 +26,7 @@ static brim_encoded open_file(void **state, uint8_t *data)
     for (size_t i = 0; i < FILE_BYTES; i++)
         data[i] = byte_at(i);
     assert_int_equal(write(fd, data, FILE_BYTES), FILE_BYTES);
-    return (brim_encoded){data, FILE_BYTES, &PLAIN, fd};
+    return (brim_encoded){data, FILE_BYTES, &PLAIN, fd, NULL};
 }
 
 static void shows_the_same_from_memory_and_file(void **state)

@@ -45,6 +45,24 @@ static brim_report some_report(void)
                                     .n_splits = 2,
                                     .n_set_aside = 1,
                                     .n_trims = 5};
+    report.work = (brim_work){
+        .device_s = 12.5,
+        .idle_frac = 0.775,
+        .n_spills = 7,
+        .n_decoders = 6,
+        .limit = BRIM_STAGE_DECODING,
+        .stages = {[BRIM_STAGE_READING] = {0.5, 0.25},
+                   [BRIM_STAGE_DECODING] = {40.0, 0.875},
+                   [BRIM_STAGE_MODEL] = {4.5, 0.25},
+                   [BRIM_STAGE_STORING] = {0.25, 0.125}},
+        .n_sizes = 2,
+        .sizes = {{8, 3}, {32, 610}},
+        .n_other_runs = 4,
+        .ladder_px = 50176,
+        .n_rungs = 2,
+        .ladder = {{8, 3, 40.5, MIB, true, false}, {64, 0, 0, 8 * MIB, false, true}},
+        .memory = {3 * MIB, 5 * MIB, 70, 0.25, 900 * MIB, 179},
+    };
     return report;
 }
 
@@ -84,7 +102,21 @@ static void the_summary_tells_what_happened(void **state)
     } WANTED[] = {
         {"images", 9},
         {"failed", 1},
-        {"batches", 4},
+        {"n_batches", 4},
+        {"batches.8", 3},
+        {"batches.32", 610},
+        {"batches.other", 4},
+        {"spill_events", 7},
+        {"device_seconds", 12.5},
+        {"device_idle", 0.775},
+        {"n_decoders", 6},
+        {"limit.share", 0.875},
+        {"stages.reading.busy_s", 0.5},
+        {"stages.decoding.busy_s", 40},
+        {"stages.decoding.busy", 0.875},
+        {"stages.model.busy_s", 4.5},
+        {"stages.storing.busy", 0.125},
+        {"ladder_pixels", 50176},
         {"refusals", 3},
         {"splits", 2},
         {"set_aside", 1},
@@ -127,6 +159,29 @@ static void the_summary_tells_what_happened(void **state)
     json_decref(all);
 }
 
+static void the_summary_has_the_ladder(void **state)
+{
+    brim_report report = some_report();
+
+    (void)state;
+    json_t *all = as_json(&report);
+    assert_string_equal(json_string_value(json_object_get(json_object_get(all, "limit"), "stage")),
+                        "decoding");
+    const json_t *ladder = json_object_get(all, "ladder");
+    assert_int_equal(json_array_size(ladder), 2);
+    const json_t *low = json_array_get(ladder, 0), *high = json_array_get(ladder, 1);
+    assert_true(number(low, "items") == 8 && number(low, "runs") == 3);
+    assert_true(number(low, "items_per_s") == 40.5 && number(low, "bytes") == 1 << 20);
+    assert_true(json_is_true(json_object_get(low, "chosen")));
+    assert_true(json_is_false(json_object_get(low, "walled")));
+    assert_true(json_is_null(json_object_get(high, "items_per_s")));
+    assert_true(json_is_true(json_object_get(high, "walled")));
+    const json_t *memory = json_object_get(all, "run_memory");
+    assert_true(number(memory, "fixed") == 3 << 20 && number(memory, "per_image") == 5 << 20);
+    assert_true(number(memory, "per_token") == 70 && number(memory, "error") == 0.25);
+    json_decref(all);
+}
+
 static void what_is_not_known_is_null(void **state)
 {
     brim_report report = some_report();
@@ -156,6 +211,18 @@ static void the_longest_summary_has_room(void **state)
         *n = INT64_MAX;
     for (uint64_t *n = &report.counts.n_total; n <= &report.counts.n_trims; n++)
         *n = INT64_MAX;
+    report.work.device_s = report.work.idle_frac = -DBL_MAX;
+    report.work.n_spills = report.work.n_other_runs = report.work.ladder_px = INT64_MAX;
+    report.work.n_decoders = UINT32_MAX;
+    for (size_t i = 0; i < BRIM_N_STAGES; i++)
+        report.work.stages[i] = (brim_stage_use){-DBL_MAX, -DBL_MAX};
+    report.work.n_sizes = BRIM_WORK_SIZES;
+    for (size_t i = 0; i < BRIM_WORK_SIZES; i++)
+        report.work.sizes[i] = (brim_size_count){INT64_MAX - i, INT64_MAX};
+    report.work.n_rungs = BRIM_WORK_RUNGS;
+    for (size_t i = 0; i < BRIM_WORK_RUNGS; i++)
+        report.work.ladder[i] =
+            (brim_work_rung){INT64_MAX, INT64_MAX, DBL_MAX, INT64_MAX, false, false};
     report.load_s = report.counts.elapsed_s = report.counts.rows_per_s = -DBL_MAX;
     report.huge_frac = DBL_MIN;
     report.arena.waste_frac = -DBL_MIN;
@@ -219,14 +286,33 @@ static void the_line_leaves_out_what_was_not_there(void **state)
     assert_int_equal(brim_report_memory_line(&report, line, 0), 0);
 }
 
+static void people_are_told_what_limits(void **state)
+{
+    brim_report report = some_report();
+    char line[100], cut[10];
+
+    (void)state;
+    size_t length = brim_report_limit_line(&report, line, sizeof(line));
+    assert_string_equal(line, "decoding limits: the model waited 78 % of the time");
+    assert_int_equal(length, strlen(line));
+    report.work.limit = BRIM_STAGE_MODEL;
+    report.work.stages[BRIM_STAGE_MODEL].busy_frac = 0.97;
+    brim_report_limit_line(&report, line, sizeof(line));
+    assert_string_equal(line, "the model limits: it was busy 97 % of the time");
+    assert_int_equal(brim_report_limit_line(&report, cut, sizeof(cut)), sizeof(cut) - 1);
+    assert_int_equal(brim_report_limit_line(&report, cut, 0), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_summary_tells_what_happened),
+        cmocka_unit_test(the_summary_has_the_ladder),
         cmocka_unit_test(what_is_not_known_is_null),
         cmocka_unit_test(the_longest_summary_has_room),
         cmocka_unit_test(a_summary_is_never_cut),
         cmocka_unit_test(people_get_a_line_about_memory),
+        cmocka_unit_test(people_are_told_what_limits),
         cmocka_unit_test(the_line_leaves_out_what_was_not_there),
     };
     return cmocka_run_group_tests_name("job/report", tests, NULL, NULL);

@@ -66,9 +66,25 @@ static void a_limit_on_address_space_counts_too(void **state)
     tight = before;
     tight.rlim_cur = (rlim_t)1 << 34;
     assert_int_equal(setrlimit(RLIMIT_AS, &tight), 0);
-    size_t free_bytes = brim_memory_free_bytes(*state);
+    brim_memory_bound by;
+    size_t free_bytes = brim_memory_free_bytes_by(*state, &by);
     assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
     assert_int_equal(free_bytes, ((size_t)1 << 34) - 700 * 1024);
+    assert_int_equal(by, BRIM_BOUND_ADDRESSES);
+}
+
+static void who_has_the_least_is_named(void **state)
+{
+    brim_memory_bound by;
+
+    fake_file(state, "proc/meminfo", "MemAvailable: 6000 kB\n");
+    assert_int_equal(brim_memory_free_bytes_by(*state, &by), 6000 * 1024);
+    assert_int_equal(by, BRIM_BOUND_MACHINE);
+    fake_file(state, "proc/self/cgroup", "0::/g\n");
+    fake_file(state, "sys/fs/cgroup/g/cgroup.controllers", "memory\n");
+    fake_file(state, "sys/fs/cgroup/g/memory.max", "1000000\n");
+    assert_int_equal(brim_memory_free_bytes_by(*state, &by), 1000000);
+    assert_int_equal(by, BRIM_BOUND_GROUP);
 }
 
 /* What we take is taken from what is free: the answer stays what it was. */
@@ -191,6 +207,7 @@ int main(void)
         TEST(a_group_counts_its_droppable_cache_as_free),
         TEST(the_groups_above_count_too),
         TEST(a_group_of_version_1_counts_too),
+        TEST(who_has_the_least_is_named),
         TEST(our_own_growth_does_not_shrink_it),
         TEST(nor_does_it_in_groups),
         TEST(a_group_that_is_slowed_down_counts_like_one_with_a_limit),

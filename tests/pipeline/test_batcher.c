@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/sync.h"
+#include "brimful/arena.h"
 #include "pipeline/batcher.h"
 #include "support/cmocka_all.h"
 
@@ -12,23 +13,40 @@ enum { SIDE = 8, SLOT_FLOATS = 3 * SIDE * SIDE };
 /* Items are only pointers to the batcher; these stand for them. */
 static brim_item ITEMS[64];
 
+/* A model that takes any batch and has no memory of its own. */
+static const struct brim_session_ops OPS;
+static const brim_session SESSION = {.ops = &OPS};
+
 typedef struct bench {
     brim_budget *budget;
+    brim_sizes *sizes;
     brim_batcher *batcher;
 } bench;
 
-static bench open_bench(size_t limit_bytes, size_t batch, size_t n_decoders)
+/* batch 0: the governor's, by policy. */
+static bench open_bench_with(size_t limit_bytes, brim_sizes_options sizing,
+                             brim_batcher_options options)
 {
     bench b;
     assert_int_equal(brim_budget_create(limit_bytes, &b.budget, NULL), BRIM_OK);
-    brim_batcher_options options = {.budget = b.budget, .batch = batch, .n_decoders = n_decoders};
+    sizing.budget = options.budget = b.budget;
+    sizing.session = &SESSION;
+    assert_int_equal(brim_sizes_create(&sizing, &b.sizes, NULL), BRIM_OK);
+    options.sizes = b.sizes;
     assert_int_equal(brim_batcher_create(&options, &b.batcher, NULL), BRIM_OK);
     return b;
+}
+
+static bench open_bench(size_t limit_bytes, size_t batch, size_t n_decoders)
+{
+    return open_bench_with(limit_bytes, (brim_sizes_options){.batch = batch},
+                           (brim_batcher_options){.n_decoders = n_decoders});
 }
 
 static void close_bench(bench *b)
 {
     brim_batcher_destroy(b->batcher);
+    brim_sizes_destroy(b->sizes);
     assert_int_equal(brim_budget_live_bytes(b->budget), 0);
     brim_budget_destroy(b->budget);
 }
@@ -36,7 +54,8 @@ static void close_bench(bench *b)
 static brim_slot lease(bench *b, uint32_t height, uint32_t width)
 {
     brim_slot slot;
-    assert_int_equal(brim_batcher_lease(b->batcher, height, width, 0, &slot, NULL), BRIM_OK);
+    assert_int_equal(brim_batcher_lease(b->batcher, height, width, (brim_scratch){0}, &slot, NULL),
+                     BRIM_OK);
     return slot;
 }
 
@@ -191,7 +210,8 @@ static void *lease_800(void *arg)
     bench *b = arg;
     brim_slot slot;
 
-    assert_int_equal(brim_batcher_lease(b->batcher, 1, 1, 800, &slot, NULL), BRIM_OK);
+    assert_int_equal(
+        brim_batcher_lease(b->batcher, 1, 1, (brim_scratch){.bytes = 800}, &slot, NULL), BRIM_OK);
     brim_batcher_drop(b->batcher, &slot);
     return NULL;
 }
@@ -203,12 +223,43 @@ static void scratch_waits_for_what_others_give_back(void **state)
     brim_slot slot;
 
     (void)state;
-    assert_int_equal(brim_batcher_lease(b.batcher, 1, 1, 800, &slot, NULL), BRIM_OK);
+    assert_int_equal(brim_batcher_lease(b.batcher, 1, 1, (brim_scratch){.bytes = 800}, &slot, NULL),
+                     BRIM_OK);
     assert_int_equal(brim_thread_start(&other, "other", lease_800, &b), BRIM_OK);
     while (brim_budget_usage(b.budget, BRIM_ACCOUNT_DECODERS).n_refusals == 0)
         sched_yield();
     brim_batcher_drop(b.batcher, &slot);
     pthread_join(other, NULL);
+    brim_batcher_close(b.batcher);
+    close_bench(&b);
+}
+
+/* A frame is had with the slot or not at all, and goes back to the arena with it. */
+static void a_frame_is_part_of_the_scratch(void **state)
+{
+    enum { MIB = 1 << 20 };
+    bench b = open_bench_with(64 * MIB, (brim_sizes_options){.batch = 1},
+                              (brim_batcher_options){.n_decoders = 2});
+    brim_arena_options options = BRIM_OPTIONS(brim_arena_options);
+    brim_scratch scratch = {9 * MIB, 8 * MIB}, too_large = {100 * MIB, 90 * MIB};
+    brim_arena *arena;
+    brim_slot slot;
+
+    (void)state;
+    options.limit_bytes = 64 * MIB;
+    assert_int_equal(brim_arena_create(&options, &arena, NULL), BRIM_OK);
+    brim_budget_set_arena(b.budget, arena);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(brim_batcher_lease(b.batcher, 1, 1, scratch, &slot, NULL), BRIM_OK);
+        assert_true(brim_arena_owns(arena, slot.frame));
+        memset(slot.frame, i, scratch.frame_bytes);
+        assert_int_equal(brim_budget_usage(b.budget, BRIM_ACCOUNT_DECODERS).live_bytes, 9 * MIB);
+        brim_batcher_drop(b.batcher, &slot);
+        assert_int_equal(brim_budget_usage(b.budget, BRIM_ACCOUNT_DECODERS).live_bytes, 0);
+    }
+    assert_int_equal(brim_arena_usage_now(arena).n_fresh_pages, 5); /* one for the tensors */
+    assert_int_equal(brim_batcher_lease(b.batcher, 1, 1, too_large, &slot, NULL), BRIM_E_BUDGET);
+    assert_int_equal(brim_budget_usage(b.budget, BRIM_ACCOUNT_DECODERS).live_bytes, 0);
     brim_batcher_close(b.batcher);
     close_bench(&b);
 }
@@ -219,7 +270,9 @@ static void *lease_large(void *arg)
     brim_slot slot;
 
     for (int i = 0; i < 50; i++) {
-        assert_int_equal(brim_batcher_lease(b->batcher, 100, 100, 40000, &slot, NULL), BRIM_OK);
+        assert_int_equal(
+            brim_batcher_lease(b->batcher, 100, 100, (brim_scratch){.bytes = 40000}, &slot, NULL),
+            BRIM_OK);
         brim_batcher_drop(b->batcher, &slot);
     }
     return NULL;
@@ -261,16 +314,20 @@ static void what_can_never_fit_is_refused_with_numbers(void **state)
     brim_slot slot;
 
     (void)state;
-    assert_int_equal(brim_batcher_lease(b.batcher, 1, 1, 11 << 20, &slot, &err), BRIM_E_BUDGET);
+    assert_int_equal(
+        brim_batcher_lease(b.batcher, 1, 1, (brim_scratch){.bytes = 11 << 20}, &slot, &err),
+        BRIM_E_BUDGET);
     assert_string_equal(err.message,
                         "the picture needs 12 MiB, limit 10 MiB, 10 of it free (--memory)");
-    assert_int_equal(brim_batcher_lease(b.batcher, 1000, 1000, 0, &slot, &err), BRIM_E_BUDGET);
+    assert_int_equal(brim_batcher_lease(b.batcher, 1000, 1000, (brim_scratch){0}, &slot, &err),
+                     BRIM_E_BUDGET);
     assert_string_equal(err.message,
                         "the picture needs 12 MiB, limit 10 MiB, 10 of it free (--memory)");
     assert_int_equal(brim_batcher_reserve(b.batcher, BRIM_ACCOUNT_QUEUES, 11 << 20, &err),
                      BRIM_E_BUDGET);
-    assert_int_equal(brim_batcher_lease(b.batcher, UINT32_MAX, UINT32_MAX, 0, &slot, &err),
-                     BRIM_E_ARG);
+    assert_int_equal(
+        brim_batcher_lease(b.batcher, UINT32_MAX, UINT32_MAX, (brim_scratch){0}, &slot, &err),
+        BRIM_E_ARG);
     close_bench(&b);
 }
 
@@ -290,43 +347,101 @@ static size_t next_capacity(bench *b)
     return capacity;
 }
 
-static void batches_shrink_at_once_and_grow_again_slowly(void **state)
+/* The model's outcome of a run of n pictures. */
+static bool note_run(bench *b, size_t n, brim_status status)
 {
-    bench b = open_bench(1 << 20, 8, 1);
+    brim_observation seen = {.n_items = n,
+                             .shape = {.pixels = SIDE * SIDE},
+                             .seconds = 0.01 * (double)n,
+                             .refused = status == BRIM_E_BUDGET};
+
+    return brim_sizes_note_run(b->sizes, &seen, status);
+}
+
+static const brim_sizes_options AIMD = {.governor = {.policy = BRIM_POLICY_AIMD, .start_batch = 8}};
+
+static void each_new_batch_has_the_size_that_is_offered_then(void **state)
+{
+    bench b = open_bench_with(1 << 20, AIMD, (brim_batcher_options){.n_decoders = 1});
 
     (void)state;
     assert_int_equal(next_capacity(&b), 8);
-    brim_batcher_note_refused(b.batcher, 8);
+    assert_true(note_run(&b, 8, BRIM_E_BUDGET));
     assert_int_equal(next_capacity(&b), 4);
-    brim_batcher_note_refused(b.batcher, 4);
-    brim_batcher_note_refused(b.batcher, 2);
-    brim_batcher_note_refused(b.batcher, 1);
-    assert_int_equal(next_capacity(&b), 1);
-    for (size_t size = 1; size < 8; size *= 2)
-        for (int i = 0; i < 3; i++) {
-            assert_int_equal(next_capacity(&b), size);
-            brim_batcher_note_ran(b.batcher, size);
-        }
+    for (int i = 0; i < 3; i++)
+        assert_false(note_run(&b, 4, BRIM_OK));
     assert_int_equal(next_capacity(&b), 8);
     brim_batcher_close(b.batcher);
     close_bench(&b);
 }
 
-static void a_wall_is_tried_again_later_and_later(void **state)
+static void an_open_batch_that_became_too_large_goes_with_what_may_run(void **state)
 {
-    bench b = open_bench(1 << 20, 8, 1);
-    size_t n_runs = 0;
+    bench b = open_bench_with(1 << 20, AIMD, (brim_batcher_options){.n_decoders = 3});
+    brim_slot slots[6];
 
     (void)state;
-    brim_batcher_note_refused(b.batcher, 8);
-    for (size_t wait = 3; wait <= 48; wait *= 2, n_runs = 0) {
-        while (next_capacity(&b) == 4) {
-            brim_batcher_note_ran(b.batcher, 4);
-            n_runs++;
-        }
-        assert_int_equal(n_runs, wait);
-        brim_batcher_note_refused(b.batcher, 8);
-    }
+    for (size_t i = 0; i < 3; i++)
+        slots[i] = lease(&b, SIDE, SIDE);
+    for (size_t i = 0; i < 2; i++)
+        fill(&b, &slots[i], i);
+    assert_true(note_run(&b, 8, BRIM_E_BUDGET));
+    brim_batcher_reconsider(b.batcher); /* three of four are there: one more may come */
+    slots[3] = lease(&b, SIDE, SIDE);
+    assert_ptr_equal(slots[3].batch, slots[0].batch);
+    slots[4] = lease(&b, SIDE, SIDE);
+    assert_ptr_not_equal(slots[4].batch, slots[0].batch);
+    assert_int_equal(slots[4].batch->capacity, 4);
+    fill(&b, &slots[2], 2);
+    brim_batcher_drop(b.batcher, &slots[3]);
+    brim_batch *batch = next(&b);
+    assert_int_equal(batch->n_filled, 3);
+    brim_batcher_give_back(b.batcher, batch);
+    fill(&b, &slots[4], 4);
+
+    slots[5] = lease(&b, SIDE, SIDE); /* two of four, and then only two may run */
+    fill(&b, &slots[5], 5);
+    assert_true(note_run(&b, 4, BRIM_E_BUDGET));
+    brim_batcher_reconsider(b.batcher);
+    batch = next(&b);
+    assert_int_equal(batch->n_filled, 2);
+    brim_batcher_give_back(b.batcher, batch);
+    brim_batcher_close(b.batcher);
+    close_bench(&b);
+}
+
+static void a_model_with_nothing_to_do_does_not_wait_for_a_full_batch(void **state)
+{
+    bench b = open_bench(1 << 20, 8, 2);
+
+    (void)state;
+    brim_slot slot = lease(&b, SIDE, SIDE), other = lease(&b, SIDE, SIDE);
+    fill(&b, &slot, 1);
+    brim_batcher_drop(b.batcher, &other);
+    double before = brim_batcher_waited(b.batcher).model_s;
+    brim_batch *batch = next(&b); /* nobody closes it */
+    assert_int_equal(batch->n_filled, 1);
+    assert_true(brim_batcher_waited(b.batcher).model_s > before);
+    assert_true(brim_batcher_waited(b.batcher).decoders_s == 0);
+    brim_batcher_give_back(b.batcher, batch);
+    brim_batcher_close(b.batcher);
+    close_bench(&b);
+}
+
+/* Where pictures are only counted, a batch is closed by the clock only when nothing comes. */
+static void pictures_that_nobody_looks_at_take_what_they_are_said_to(void **state)
+{
+    bench b = open_bench_with(1 << 20, (brim_sizes_options){.batch = 4},
+                              (brim_batcher_options){.n_decoders = 2, .stub_bytes = 100});
+
+    (void)state;
+    brim_slot slot = lease(&b, 100000, 100000);
+    assert_int_equal(slot.batch->slot_bytes, 100);
+    assert_int_equal(slot.batch->shape.height, 100000);
+    fill(&b, &slot, 1);
+    brim_batch *batch = next(&b);
+    assert_int_equal(batch->n_filled, 1);
+    brim_batcher_give_back(b.batcher, batch);
     brim_batcher_close(b.batcher);
     close_bench(&b);
 }
@@ -470,7 +585,9 @@ static void what_is_held_leaves_room_for_a_slot(void **state)
                         "a row of its tiles needs 3 MiB, limit 2 MiB, 2 of it free (--memory)");
     assert_int_equal(brim_batcher_hold(b.batcher, most, SIDE, SIDE, 1000, &err), BRIM_OK);
     brim_slot slot;
-    assert_int_equal(brim_batcher_lease(b.batcher, SIDE, SIDE, 1000, &slot, NULL), BRIM_OK);
+    assert_int_equal(
+        brim_batcher_lease(b.batcher, SIDE, SIDE, (brim_scratch){.bytes = 1000}, &slot, NULL),
+        BRIM_OK);
     brim_batcher_drop(b.batcher, &slot);
     brim_batcher_let_go(b.batcher, most);
     brim_batcher_close(b.batcher);
@@ -536,7 +653,9 @@ static void *decode_many(void *arg)
         if (number >= N_MANY) return NULL;
         brim_slot slot;
         uint32_t width = SIDE + (uint32_t)(rand_r(&seed) % 3);
-        if (brim_batcher_lease(all->b.batcher, SIDE, width, 1000, &slot, NULL) != BRIM_OK) abort();
+        if (brim_batcher_lease(all->b.batcher, SIDE, width, (brim_scratch){.bytes = 1000}, &slot,
+                               NULL) != BRIM_OK)
+            abort();
         if (number % 7 == 0) { /* a picture that fails */
             brim_batcher_drop(all->b.batcher, &slot);
             atomic_fetch_add(&all->seen[number], 1);
@@ -597,11 +716,14 @@ int main(void)
         cmocka_unit_test(a_batch_of_nothing_is_no_batch),
         cmocka_unit_test(short_memory_sends_the_oldest_open_batch),
         cmocka_unit_test(scratch_waits_for_what_others_give_back),
+        cmocka_unit_test(a_frame_is_part_of_the_scratch),
         cmocka_unit_test(decoders_never_wait_for_each_others_scratch),
         cmocka_unit_test(a_picture_goes_alone_where_a_whole_batch_does_not_fit),
         cmocka_unit_test(what_can_never_fit_is_refused_with_numbers),
-        cmocka_unit_test(batches_shrink_at_once_and_grow_again_slowly),
-        cmocka_unit_test(a_wall_is_tried_again_later_and_later),
+        cmocka_unit_test(each_new_batch_has_the_size_that_is_offered_then),
+        cmocka_unit_test(an_open_batch_that_became_too_large_goes_with_what_may_run),
+        cmocka_unit_test(a_model_with_nothing_to_do_does_not_wait_for_a_full_batch),
+        cmocka_unit_test(pictures_that_nobody_looks_at_take_what_they_are_said_to),
         cmocka_unit_test(what_was_set_aside_comes_when_all_else_is_drained),
         cmocka_unit_test(a_picture_alone_without_room_comes_without_a_tensor),
         cmocka_unit_test(a_large_file_comes_to_its_end_before_a_picture_runs_alone),

@@ -97,7 +97,7 @@ static void begin(run *r, uint64_t timeout_ns)
     sem_init(&let_go, 0, 0);
     assert_int_equal(brim_monitor_init(&r->monitor), BRIM_OK);
     assert_int_equal(brim_budget_create(8 << 20, &r->budget, NULL), BRIM_OK);
-    brim_batcher_options batching = {.budget = r->budget, .batch = 1, .n_decoders = 1};
+    brim_batcher_options batching = {.budget = r->budget, .fixed_batch = 1, .n_decoders = 1};
     assert_int_equal(brim_batcher_create(&batching, &r->batcher, NULL), BRIM_OK);
     assert_int_equal(brim_file_pool_init(&r->pool, r->budget, r->batcher, 1 << 20, NULL), BRIM_OK);
     assert_int_equal(brim_queue_create(brim_heap(), 200, 1 << 20, &r->rows), BRIM_OK);

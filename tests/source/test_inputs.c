@@ -250,8 +250,8 @@ static void a_misspelt_input_ends_the_run_before_it_begins(void **state)
 
 static void kinds_of_a_later_version_are_named_as_such(void **state)
 {
-    static const char *const LATER[] = {
-        "sqlite:x.db", "postgresql://h/d", "null:5", "x.csv", "x.jsonl", "x.tar", "x.tar.zst"};
+    static const char *const LATER[] = {"sqlite:x.db", "postgresql://h/d", "x.csv", "x.jsonl",
+                                        "x.tar",       "x.tar.zst"};
 
     fake_file(state, "x.csv", "path\n");
     for (size_t i = 0; i < sizeof(LATER) / sizeof(LATER[0]); i++)
